@@ -4,12 +4,15 @@
 use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent};
+use super::define::define;
 use super::slow::capture_slow;
 use super::verify;
+use crate::definitions::CachedStackPath;
 use crate::state::{CachedStacks, Session, Thread};
+use crate::unwind::cached::CachedStack;
 use crate::unwind::cached_path;
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
-use crate::unwind::{Registers, StackRange, Unwinder, process_rules};
+use crate::unwind::{PathHash, Registers, StackRange, Unwinder, process_rules};
 use crate::{modules, program};
 
 /// The number of the calling thread's stack.
@@ -49,7 +52,7 @@ unsafe fn on_own_stack(
     stacks: &mut CachedStacks,
 ) -> Option<StackId> {
     let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
-    let CachedStacks { own, new, paths, .. } = stacks;
+    let CachedStacks { own, new, paths, hashes, .. } = stacks;
     let number = epoch.number();
     if own.shallow_epoch() != number {
         return None;
@@ -57,10 +60,17 @@ unsafe fn on_own_stack(
     debug_assert!(stack.contains(registers.sp));
     // SAFETY: `own` is of the stack that the registers are on, which is readable to its end; `unchanged` is what
     // it gives for this stack pointer.
-    let (unchanged, known) = unsafe {
+    let (unchanged, set, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
-        let here = own.id_at(unchanged, registers);
-        (unchanged, here.or_else(|| cached_path::find(paths, own, unchanged, registers, number)))
+        match own.id_at(unchanged, registers) {
+            Some(id) => (unchanged, None, Some(id)),
+            None => {
+                let set = unwinder.cache.as_ref();
+                let set = set.and_then(|rules| cached_path::set_of(rules, registers, stack.hi));
+                let known = set.and_then(|set| paths.find(set, own, unchanged, registers, number));
+                (unchanged, set, known)
+            }
+        }
     };
     if let Some(id) = known {
         capture.count_cut(own.cut());
@@ -74,18 +84,33 @@ unsafe fn on_own_stack(
         walk_incremental::<_, false>(own, new, unwinder, &mut Silent, start)
     };
     let Incremental::Walked { outer, new: count } = walked else { return None };
+    if own.shallow_epoch() != number {
+        return None; // it leads to another stack
+    }
     let leaf = own.leaf()?;
-    if leaf.id == StackId::UNKNOWN {
-        leaf.id = session.interner.find(leaf.hash)?;
-    }
-    let id = leaf.id;
-    if let (Some(joined), 1..=cached_path::FRAMES_MAX) = (outer.checked_sub(1), count)
-        && let Some(new) = new.get(..count)
-        && new.iter().all(|new| new.plain().is_some())
+    if leaf.id == StackId::UNKNOWN
+        && let Some(id) = session.interner.find(leaf.hash)
     {
-        cached_path::store(paths, own, registers, new, joined, id);
+        leaf.id = id;
     }
+    // A path is cached when it is walked a second time: of many stacks there is no second.
+    let id = match leaf.id {
+        StackId::UNKNOWN => define_walked(capture, own, hashes)?,
+        id => {
+            if let (Some(set), Some(joined)) = (set, outer.checked_sub(1)) {
+                paths.store(set, own, registers, new.get(..count).unwrap_or_default(), joined, id);
+            }
+            id
+        }
+    };
     capture.count_cut(own.cut());
     // SAFETY: the registers are the caller's, on `stack`, which is readable.
     unsafe { verify::confirmed(capture, stack, stacks, id) }
+}
+
+/// The number of a new stack, which was just walked. `None` when the generation has changed since before the walk.
+#[cold]
+#[inline(never)]
+fn define_walked(capture: &Capture<'_>, own: &mut CachedStack, hashes: &mut [PathHash]) -> Option<StackId> {
+    define(&mut CachedStackPath::new(own, hashes), capture)
 }

@@ -7,7 +7,7 @@ use super::other_stacks::OtherStacks;
 use crate::platform::lock::{Held, Lock};
 use crate::platform::memory;
 use crate::unwind::cached::CachedStack;
-use crate::unwind::cached_path::{self, CachedPath};
+use crate::unwind::cached_path::CachedPaths;
 use crate::unwind::new_frame::NewFrame;
 use crate::unwind::{Frame, PathHash};
 
@@ -38,7 +38,7 @@ pub(crate) struct CachedStacks {
     /// The other stacks that it ran on last.
     pub others: OtherStacks,
     /// Paths to the own stack's cached frames.
-    pub paths: &'static mut [CachedPath; cached_path::ENTRIES],
+    pub paths: &'static mut CachedPaths,
     /// Room for new frames of an incremental walk.
     pub new: &'static mut [NewFrame],
     /// Room for a walk that is not cached, the leaf first.
@@ -75,7 +75,7 @@ impl Room {
 impl CachedStacks {
     /// Memory for a new thread. `None` when there is none.
     pub(crate) fn new(held: &Held<'_>) -> Option<CachedStacks> {
-        let paths = memory::alloc(size_of::<[CachedPath; cached_path::ENTRIES]>(), held)?;
+        let paths = memory::alloc(size_of::<CachedPaths>(), held)?;
         // SAFETY: new, zeroed memory of that size, aligned to 64, which stays and is used by nobody else; paths
         // are integers, for which zero is valid.
         let paths = unsafe { paths.cast().as_mut() };
@@ -87,7 +87,7 @@ impl CachedStacks {
     /// Forgets all: for a thread that begins.
     pub(crate) fn forget(&mut self) {
         self.own.forget();
-        self.paths.iter_mut().for_each(CachedPath::forget);
+        self.paths.forget();
         self.others.forget();
     }
 

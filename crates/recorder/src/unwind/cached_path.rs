@@ -1,115 +1,283 @@
-//! Paths from a leaf to the first cached frame that a thread has walked before, by the leaf's return address
-//! and stack pointer: a function that is called again from the same depth is there most of the time, and then
-//! its new frames are compared with the stack, word by word, instead of walked.
+//! Paths from a leaf to the first cached frame that a thread has walked before: a function that is called again from
+//! the same depth is there most of the time, and then its new frames are compared with the stack, word by word,
+//! instead of walked.
 //!
 //! Only paths whose every step was by the stack pointer are cached, so that they depend on nothing but the
 //! return addresses in between, and only to frames out from which the frame pointer is not used.
 //!
 //! ```text
-//!   key      leaf's pc and sp        256 entries, a newer path replaces the older
+//!   key      leaf's pc and sp, and the return addresses of its caller and of that one's
+//!   place    sets of 4 paths; in a full one a newer path replaces any
 //!   holds    where it joined the cached stack: index, slot, hash of the path
-//!            slot and return address of each frame in between
+//!            bits 0-47 return address, 48-63 words from sp to its slot, for each frame in between
 //!   gives    the number of the stack
 //! ```
+//! By the leaf alone all callers of `operator new`, `xmalloc` or `sqlite3MemMalloc` at one depth shared a place, and each
+//! evicted the one before it.
 #![allow(unsafe_code)]
+
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use heapscribe_wire::ids::StackId;
 
 use super::cached::{CachedStack, NOT_USED};
 use super::frame::Registers;
-use super::new_frame::{FrameSlot, NewFrame};
+use super::new_frame::NewFrame;
 use super::path_hash::PathHash;
+use super::pc_cache::PcCache;
+use super::rule::Kind;
 use super::step::word;
 
 /// Frames of a path, without its leaf.
-pub(crate) const FRAMES_MAX: usize = 8;
-/// How many paths are cached.
-pub(crate) const ENTRIES: usize = 256;
+pub(crate) const FRAMES_MAX: usize = 16;
+const SETS: usize = 128;
+const PATHS: usize = 4;
+const PC_BITS: u32 = 48;
+
+/// The paths of a thread.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct CachedPaths {
+    sets: [[CachedPath; PATHS]; SETS],
+    /// Which path of a full set is replaced next.
+    turn: usize,
+}
 
 /// A path.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(crate) struct CachedPath {
+struct CachedPath {
     pc: usize,
     sp: usize,
     /// What was loaded when it was walked; 0: there is no path here.
     epoch: u64,
-    joined: usize,
     joined_slot: usize,
     joined_hash: PathHash,
+    joined: u32,
     id: StackId,
     len: u32,
-    frames: [FrameSlot; FRAMES_MAX],
+    reserved: u32,
+    frames: [u64; FRAMES_MAX],
 }
 
 const _: () = assert!(size_of::<CachedPath>() == 192);
 
-impl CachedPath {
-    /// Forgets the path.
-    pub(crate) fn forget(&mut self) {
-        if self.epoch != 0 {
-            self.epoch = 0; // pages that were never used stay so
-        }
-    }
-}
+/// The set of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SetIndex(usize);
 
-#[inline(always)]
-fn index(at: Registers) -> usize {
-    let mixed = (at.pc ^ at.sp.rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed >> (usize::BITS - ENTRIES.ilog2())
-}
-
-/// The number of the stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
-/// stack is known and still what it was.
+/// The caller of a plain frame: its stack pointer and return address.
 ///
 /// # Safety
-/// - `stack` is the one that `at.sp` is in, or empty, and is readable from there to the outermost slot cached.
-/// - [`CachedStack::unchanged`] gave `unchanged` for this stack pointer.
+/// - The stack is readable from `sp` to `end`.
 #[inline(always)]
-pub(crate) unsafe fn find(
-    paths: &[CachedPath; ENTRIES],
-    stack: &CachedStack,
-    unchanged: usize,
-    at: Registers,
-    epoch: u64,
-) -> Option<StackId> {
-    let path = &paths[index(at)];
-    if path.pc != at.pc || path.sp != at.sp || path.epoch != epoch || path.joined >= unchanged {
-        return None;
-    }
-    if !stack.is_at(path.joined, path.joined_slot, path.joined_hash) {
-        return None;
-    }
-    let frames = path.frames.get(..path.len as usize)?;
-    // SAFETY: the slots lie between the leaf, which has this stack pointer, and the frame it joined.
-    frames.iter().all(|frame_slot| unsafe { word(frame_slot.address) } == frame_slot.pc).then_some(path.id)
+unsafe fn caller(rules: &PcCache, pc: usize, sp: usize, end: usize) -> Option<(usize, usize)> {
+    let rule = rules.get(pc).filter(|rule| matches!(rule.kind(), Kind::Stack))?;
+    let cfa = sp.wrapping_add(rule.offset() as usize);
+    let is_frame = cfa > sp && cfa <= end && (cfa | sp).is_multiple_of(8);
+    // SAFETY: the word below the CFA lies between `sp` and `end`.
+    is_frame.then(|| (cfa, unsafe { word(cfa.wrapping_sub(8)) }))
 }
 
-/// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
-/// `joined`.
-pub(crate) fn store(
-    paths: &mut [CachedPath; ENTRIES],
-    stack: &CachedStack,
-    at: Registers,
-    frames: &[NewFrame],
-    joined: usize,
-    id: StackId,
-) {
-    let (Some(slot), Some(hash)) = (stack.slot(joined), stack.hash(joined)) else { return };
-    if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN {
-        return;
+/// Where the path of the leaf at `at` is, if it is cached. `None` when none can be: its caller is not found by the stack
+/// pointer, or its rule is not known yet.
+///
+/// # Safety
+/// - The stack is readable from `at.sp` to `end`.
+#[inline(always)]
+pub(crate) unsafe fn set_of(rules: &PcCache, at: Registers, end: usize) -> Option<SetIndex> {
+    // SAFETY: the stack is readable from `at.sp`, and so from the caller's stack pointer further out, to `end`.
+    let (second, third) = unsafe {
+        let (cfa, second) = caller(rules, at.pc, at.sp, end)?;
+        (second, caller(rules, second, cfa, end).map_or(0, |(_, third)| third))
+    };
+    let key = at.pc ^ at.sp.rotate_left(17) ^ second.rotate_left(29) ^ third.rotate_left(43);
+    let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Some(SetIndex(mixed >> (usize::BITS - SETS.ilog2())))
+}
+
+impl CachedPaths {
+    /// Forgets all paths. Pages that were never used stay so.
+    pub(crate) fn forget(&mut self) {
+        self.sets.iter_mut().flatten().filter(|path| path.epoch != 0).for_each(|path| path.epoch = 0);
     }
-    let path = &mut paths[index(at)];
-    // A handler that jumped away in between leaves no path.
-    path.epoch = 0;
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    (path.pc, path.sp, path.id) = (at.pc, at.sp, id);
-    (path.joined, path.joined_slot, path.joined_hash) = (joined, slot, hash);
-    path.len = 0;
-    for (place, frame_slot) in path.frames.iter_mut().zip(frames.iter().skip(1).filter_map(NewFrame::plain)) {
-        *place = frame_slot;
-        path.len += 1;
+
+    /// The number of the stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
+    /// stack is known and still what it was.
+    ///
+    /// # Safety
+    /// - `stack` is the one that `at.sp` is in, or empty, and is readable from there to the outermost slot cached.
+    /// - [`CachedStack::unchanged`] gave `unchanged` for this stack pointer.
+    #[inline(always)]
+    pub(crate) unsafe fn find(
+        &self,
+        set: SetIndex,
+        stack: &CachedStack,
+        unchanged: usize,
+        at: Registers,
+        epoch: u64,
+    ) -> Option<StackId> {
+        // SAFETY: as for this function.
+        let is_it = |path: &&CachedPath| unsafe { path.is_here(stack, unchanged, at, epoch) };
+        self.sets[set.0 % SETS].iter().find(is_it).map(|path| path.id)
     }
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    path.epoch = stack.epoch();
+
+    /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
+    /// `joined`.
+    pub(crate) fn store(
+        &mut self,
+        set: SetIndex,
+        stack: &CachedStack,
+        at: Registers,
+        frames: &[NewFrame],
+        joined: usize,
+        id: StackId,
+    ) {
+        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.hash(joined)) else { return };
+        let is_short = (1..=FRAMES_MAX + 1).contains(&frames.len());
+        if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN || !is_short {
+            return;
+        }
+        let epoch = stack.epoch();
+        let set = &mut self.sets[set.0 % SETS];
+        let place = set.iter().position(|path| path.epoch != epoch).unwrap_or_else(|| {
+            self.turn = self.turn.wrapping_add(1);
+            self.turn % PATHS
+        });
+        let path = &mut set[place];
+        // A handler that jumped away in between leaves no path.
+        path.epoch = 0;
+        compiler_fence(Ordering::SeqCst);
+        (path.pc, path.sp, path.id) = (at.pc, at.sp, id);
+        (path.joined, path.joined_slot, path.joined_hash) = (joined as u32, slot, hash);
+        let callers = frames.get(1..).unwrap_or_default();
+        path.len = callers.len() as u32;
+        // Whether one is not by the stack pointer, or has too large an address, or is too far out.
+        let mut refused = usize::from(!frames[0].is_plain());
+        for (place, frame) in path.frames.iter_mut().zip(callers) {
+            let words = frame.slot.wrapping_sub(at.sp) / size_of::<usize>();
+            refused |= usize::from(!frame.is_plain()) | frame.pc >> PC_BITS | words >> (u64::BITS - PC_BITS);
+            *place = frame.pc as u64 | (words as u64) << PC_BITS;
+        }
+        if refused != 0 {
+            return;
+        }
+        compiler_fence(Ordering::SeqCst);
+        path.epoch = epoch;
+    }
+}
+
+impl CachedPath {
+    /// Whether this is the path from `at`, and is still what it was.
+    ///
+    /// # Safety
+    /// - As of [`CachedPaths::find`].
+    #[inline(always)]
+    unsafe fn is_here(&self, stack: &CachedStack, unchanged: usize, at: Registers, epoch: u64) -> bool {
+        let joined = self.joined as usize;
+        if self.pc != at.pc || self.sp != at.sp || self.epoch != epoch || joined >= unchanged {
+            return false;
+        }
+        // SAFETY: the slots lie between the leaf, which has this stack pointer, and the frame that it joined.
+        let is_same = |frame: &u64| unsafe {
+            let slot = at.sp.wrapping_add((frame >> PC_BITS) as usize * size_of::<usize>());
+            word(slot) as u64 == frame & ((1 << PC_BITS) - 1)
+        };
+        let frames = self.frames.get(..self.len as usize).unwrap_or_default();
+        stack.is_at(joined, self.joined_slot, self.joined_hash) && frames.iter().all(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::AtomicU64;
+
+    use super::super::beyond::Beyond;
+    use super::super::pc_cache::ENTRIES;
+    use super::super::rule::Rule;
+    use super::*;
+
+    static RULES: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
+    const EPOCH: u64 = 1 << 32;
+    const MAIN: usize = 0x1000;
+    /// The leaf, what calls it, and what calls that: the same in all paths.
+    const WRAPPERS: [usize; 3] = [0x2000, 0x3000, 0x4000];
+    const FRAME_WORDS: usize = 4;
+
+    /// A stack of `main`, one caller, the wrappers, and what is cached of it.
+    struct Scene {
+        words: [usize; 64],
+        paths: &'static mut CachedPaths,
+    }
+
+    impl Scene {
+        fn at(&self) -> Registers {
+            Registers { pc: WRAPPERS[0], sp: self.words.as_ptr() as usize + 8, bp: 0 }
+        }
+
+        fn end(&self) -> usize {
+            self.words.as_ptr_range().end as usize
+        }
+
+        /// The frames when this caller is there, the leaf first.
+        fn call(&mut self, caller: usize) -> Vec<NewFrame> {
+            let frames = WRAPPERS.into_iter().chain([caller, MAIN]);
+            let place = |(i, pc): (usize, usize)| {
+                let index = i * FRAME_WORDS;
+                self.words[index] = pc;
+                NewFrame { slot: &raw const self.words[index] as usize, pc, bp: 0, loaded: 0 }
+            };
+            frames.enumerate().map(place).collect()
+        }
+
+        /// A cached stack that has `main` alone.
+        fn cached(main: NewFrame) -> CachedStack {
+            let mut stack = CachedStack::of_tests(8);
+            stack.open(0);
+            stack.begin(Beyond::Nothing(None));
+            let base = stack.base();
+            stack.extend(&[main], base);
+            stack.close(EPOCH);
+            stack
+        }
+    }
+
+    #[test]
+    fn callers_of_the_same_wrappers_do_not_evict_each_other() {
+        let rules = PcCache::new(&RULES);
+        let callers: Vec<usize> = (0..PATHS).map(|n| 0x5000 + n).collect();
+        for pc in WRAPPERS.into_iter().chain(callers.iter().copied()) {
+            rules.put(pc, Rule::stack(8 * FRAME_WORDS as i64, None));
+        }
+        // SAFETY: zeroes are no paths.
+        let paths = Box::leak(unsafe { Box::<CachedPaths>::new_zeroed().assume_init() });
+        let mut scene = Scene { words: [0; 64], paths };
+        let main = scene.call(0)[4];
+        let stack = Scene::cached(main);
+        for round in 0..2 {
+            for (n, &caller) in callers.iter().enumerate() {
+                let frames = scene.call(caller);
+                let (at, end) = (scene.at(), scene.end());
+                let id = StackId(n as u32 + 1);
+                // SAFETY: the stack is an array of the test's.
+                unsafe {
+                    let set = set_of(&rules, at, end).unwrap();
+                    let find = |paths: &CachedPaths, epoch| paths.find(set, &stack, 1, at, epoch);
+                    assert_eq!(find(scene.paths, EPOCH), (round == 1).then_some(id), "{n}");
+                    assert_eq!(find(scene.paths, EPOCH + 1), None, "another epoch");
+                    if round == 0 {
+                        scene.paths.store(set, &stack, at, &frames[..4], 0, id);
+                    }
+                }
+            }
+        }
+        scene.call(0x6000);
+        let (at, end) = (scene.at(), scene.end());
+        // SAFETY: the stack is an array of the test's.
+        let found = unsafe {
+            let set = set_of(&rules, at, end).unwrap();
+            scene.paths.find(set, &stack, 1, at, EPOCH)
+        };
+        assert_eq!(found, None, "a caller that was not there before");
+    }
 }

@@ -32,10 +32,10 @@ impl NewFrame {
         FrameSlot { address: self.slot, pc: self.pc }
     }
 
-    /// The frame's place, when the step from it to its caller depends on nothing but the stack pointer.
+    /// Whether the step from it to its caller depends on nothing but the stack pointer.
     #[inline(always)]
-    pub(crate) fn plain(&self) -> Option<FrameSlot> {
-        (self.loaded & FLAGS == 0).then_some(self.frame_slot())
+    pub(crate) fn is_plain(&self) -> bool {
+        self.loaded & FLAGS == 0
     }
 }
 
