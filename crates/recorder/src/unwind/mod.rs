@@ -2,7 +2,7 @@
 //!
 //! A return address asks one question: where are the caller's return address and frame pointer? The
 //! answer is the same each time, so it is worked out once from the module's `.eh_frame` ([`cfi`]), packed
-//! into 32 bits ([`rule`]), and cached in a table that all threads share ([`pc_cache`]). A warm walk is
+//! into 31 bits ([`rule`]), and cached in a table that all threads share ([`pc_cache`]). A warm walk is
 //! one load of a rule and one of a return address for each frame.
 //!
 //! Most of a stack is the same from one call to the next, so a thread caches its last walk (`cached`) and

@@ -1,24 +1,38 @@
 //! Rules by return address, for all threads at once: one load, no lock, never another address's
 //! rule.
 //!
-//! The 48 bits of an address are split without loss into the number of an entry and the entry's tag, so
-//! that a tag that fits proves the address. An entry is one word, so it is never seen half written:
+//! The 47 bits of an address are split without loss into the number of a set and a tag, so that a tag that fits
+//! proves the address. A set has four entries, because a large program has 27,000 return addresses: with one entry
+//! to each place a third of them shared theirs, and of two that are used by turns each is worked out anew each time.
+//! An entry is one word, so it is never seen half written:
 //!
 //! | bits   | field                                     |
 //! |--------|-------------------------------------------|
-//! | 0..32  | tag: bits 16..48 of the address           |
-//! | 32..64 | rule, see [`Rule`]; 0: the entry is empty |
+//! | 0..33  | tag: bits 14..47 of the address           |
+//! | 33..64 | rule, see [`Rule`]; 0: the entry is empty |
 //!
-//! The entry's number is bits 0..16 of the address, xor bits 16..32. A newer rule replaces an older one.
-//! Who finds a rule also sees what was done before it was put there (the announcement of its module).
+//! The set's number is bits 0..14 of the address, xor bits 14..28. A newer rule for an address replaces the older one; in
+//! a full set it replaces any. Who finds a rule also sees what was done before it was put there (the announcement of
+//! its module).
 
 use core::ops::RangeInclusive;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::rule::Rule;
 
 /// How many rules are cached.
 pub const ENTRIES: usize = 1 << 16;
+const SET_ENTRIES: usize = 4;
+const SET_BITS: u32 = (ENTRIES / SET_ENTRIES).ilog2();
+const SET_MASK: usize = (1 << SET_BITS) - 1;
+const ADDRESS_BITS: u32 = 47;
+const TAG_BITS: u32 = ADDRESS_BITS - SET_BITS;
+const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
+
+const _: () = assert!(TAG_BITS + Rule::BITS == u64::BITS);
+
+/// Which entry of a full set is replaced next. All threads take it as it is, and count it on now and then.
+static TURN: AtomicUsize = AtomicUsize::new(0);
 
 /// The cache; its memory (512 KiB of zeroes) is brought by the caller.
 #[derive(Clone, Copy, Debug)]
@@ -26,29 +40,36 @@ pub struct PcCache {
     entries: &'static [AtomicU64; ENTRIES],
 }
 
-/// An address in two halves, from which it can be had back.
+/// An address in two parts, from which it can be had back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Key {
-    index: u16,
-    tag: u32,
+    set: usize,
+    tag: u64,
 }
 
 impl Key {
-    /// None for what is not a user-space address of 48 bits.
+    /// None for what is not a user-space address of 47 bits.
     #[inline(always)]
     const fn new(pc: usize) -> Option<Key> {
-        if pc >> 48 != 0 {
+        if pc >> ADDRESS_BITS != 0 {
             return None;
         }
-        // Neighbouring blocks of 64 KiB go to different places; two operations, because every step of a
-        // walk waits for them.
-        let tag = (pc >> 16) as u32;
-        Some(Key { index: pc as u16 ^ tag as u16, tag })
+        // Neighbouring blocks of 16 KiB go to different places; few operations, because every step of a walk
+        // waits for them.
+        let tag = pc >> SET_BITS;
+        Some(Key { set: (pc ^ tag) & SET_MASK, tag: tag as u64 })
     }
 
     /// The address.
     const fn address(self) -> usize {
-        (self.tag as usize) << 16 | (self.index ^ self.tag as u16) as usize
+        let tag = self.tag as usize;
+        tag << SET_BITS | (self.set ^ tag) & SET_MASK
+    }
+
+    /// Whether a word is of this address, or empty, when its tag is 0.
+    #[inline(always)]
+    const fn is_of(self, word: u64) -> bool {
+        word & TAG_MASK == self.tag
     }
 }
 
@@ -59,46 +80,55 @@ impl PcCache {
     }
 
     #[inline(always)]
-    fn entry(&self, key: Key) -> &AtomicU64 {
-        // An index of 16 bits in an array of 2^16 entries: no check is left here.
-        &self.entries[usize::from(key.index)]
+    fn set(&self, key: Key) -> &[AtomicU64; SET_ENTRIES] {
+        // A number of 14 bits, of 2^14 sets: no check is left here.
+        &self.entries.as_chunks::<SET_ENTRIES>().0[key.set & SET_MASK]
     }
 
     /// The rule cached for return address `pc`.
     #[inline(always)]
     pub fn get(&self, pc: usize) -> Option<Rule> {
         let key = Key::new(pc)?;
-        let word = self.entry(key).load(Ordering::Acquire);
-        if word as u32 == key.tag { Rule::from_bits((word >> 32) as u32) } else { None }
+        for entry in self.set(key) {
+            let word = entry.load(Ordering::Acquire);
+            if key.is_of(word) {
+                return Rule::from_bits((word >> TAG_BITS) as u32);
+            }
+        }
+        None
     }
 
     /// Caches `rule` for return address `pc`.
     pub fn put(&self, pc: usize, rule: Rule) {
-        if let Some(key) = Key::new(pc) {
-            let word = u64::from(rule.to_bits()) << 32 | u64::from(key.tag);
-            self.entry(key).store(word, Ordering::Release);
-        }
+        let Some(key) = Key::new(pc) else { return };
+        let set = self.set(key);
+        let find =
+            |is_it: &dyn Fn(u64) -> bool| set.iter().find(|entry| is_it(entry.load(Ordering::Relaxed)));
+        let place = find(&|word| key.is_of(word)).or_else(|| find(&|word| word == 0)).unwrap_or_else(|| {
+            let turn = TURN.load(Ordering::Relaxed);
+            TURN.store(turn.wrapping_add(1), Ordering::Relaxed);
+            &set[turn % SET_ENTRIES]
+        });
+        place.store(u64::from(rule.to_bits()) << TAG_BITS | key.tag, Ordering::Release);
     }
 
     /// Forgets the rules of some addresses: code was loaded or unloaded there.
     pub fn forget(&self, pcs: RangeInclusive<usize>) {
         if pcs.end().saturating_sub(*pcs.start()) < ENTRIES {
-            return pcs.filter_map(Key::new).for_each(|key| self.forget_key(key));
+            return pcs.filter_map(Key::new).for_each(|key| {
+                self.set(key).iter().for_each(|entry| Self::forget_if(entry, |word| key.is_of(word)));
+            });
         }
-        for (entry, index) in self.entries.iter().zip(0u16..=u16::MAX) {
-            let tag = entry.load(Ordering::Relaxed) as u32;
-            let key = Key { index, tag };
-            if pcs.contains(&key.address()) {
-                self.forget_key(key);
-            }
+        for (set, entries) in self.entries.as_chunks::<SET_ENTRIES>().0.iter().enumerate() {
+            let is_one = |word| pcs.contains(&Key { set, tag: word & TAG_MASK }.address());
+            entries.iter().for_each(|entry| Self::forget_if(entry, is_one));
         }
     }
 
     /// Leaves an entry alone that has another address's rule, or gets it this instant.
-    fn forget_key(&self, key: Key) {
-        let entry = self.entry(key);
+    fn forget_if(entry: &AtomicU64, is_one: impl Fn(u64) -> bool) {
         let word = entry.load(Ordering::SeqCst);
-        if word as u32 == key.tag {
+        if word != 0 && is_one(word) {
             let _ = entry.compare_exchange(word, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
@@ -120,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_is_the_address(pc in 0usize..1 << 48) {
+        fn a_key_is_the_address(pc in 0usize..1 << 47) {
             let key = Key::new(pc).unwrap();
             prop_assert_eq!(key.address(), pc);
         }
@@ -129,16 +159,37 @@ mod tests {
     #[test]
     fn what_was_put_is_found_until_cleared() {
         let cache = PcCache::new(&MEMORY);
-        for pc in [0, 1, 0x7fff_ffff_ffff, (1 << 48) - 1] {
+        for pc in [0, 1, 1 << 46, 0x7fff_ffff_ffff] {
             assert_eq!(cache.get(pc), None);
             cache.put(pc, Rule::OTHER);
             assert_eq!(cache.get(pc), Some(Rule::OTHER));
         }
-        cache.put(1 << 48, Rule::END);
-        assert_eq!(cache.get(1 << 48), None);
+        cache.put(1 << 47, Rule::END);
+        assert_eq!(cache.get(1 << 47), None);
         cache.clear();
         assert_eq!(cache.get(1), None);
     }
+
+    #[test]
+    fn addresses_that_share_a_set_are_all_found() {
+        static MEMORY: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
+        let cache = PcCache::new(&MEMORY);
+        let sharing = |n: usize| Key { set: 77, tag: 0x5_5555 + n as u64 }.address();
+        let rule = |n: usize| Rule::stack(16 + 8 * n as i64, None);
+        for n in 0..SET_ENTRIES {
+            cache.put(sharing(n), Rule::END);
+            cache.put(sharing(n), rule(n));
+        }
+        (0..SET_ENTRIES).for_each(|n| assert_eq!(cache.get(sharing(n)), Some(rule(n)), "{n}"));
+        // One more takes the place of one.
+        cache.put(sharing(SET_ENTRIES), rule(SET_ENTRIES));
+        assert_eq!(cache.get(sharing(SET_ENTRIES)), Some(rule(SET_ENTRIES)));
+        let found = (0..SET_ENTRIES).filter(|&n| cache.get(sharing(n)) == Some(rule(n))).count();
+        assert_eq!(found, SET_ENTRIES - 1);
+        cache.forget(sharing(1)..=sharing(1));
+        assert_eq!(cache.get(sharing(1)), None);
+    }
+
     #[test]
     fn some_are_forgotten_and_no_others() {
         static MEMORY: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];

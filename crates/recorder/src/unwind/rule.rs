@@ -1,11 +1,11 @@
-//! How to get from a frame to its caller, in 32 bits, so that a rule and the tag of its code address fit
+//! How to get from a frame to its caller, in 31 bits, so that a rule and the tag of its code address fit
 //! in one atomic word.
 //!
 //! | bits   | field        | meaning                                                              |
 //! |--------|--------------|----------------------------------------------------------------------|
 //! | 0..3   | kind         | see [`Kind`]; 0 is no rule, so that a cache word of 0 is empty       |
 //! | 3..11  | frame pointer| where the caller's rbp was saved; 0: it is still in rbp              |
-//! | 11..32 | offset / 8   | signed: ± 8 MiB                                                      |
+//! | 11..31 | offset / 8   | signed: ± 4 MiB                                                      |
 //!
 //! *CFA* is the value of the stack pointer before the call, *slot* the word that holds the caller's rbp;
 //! the return address is at CFA - 8, or there is no such rule.
@@ -43,16 +43,20 @@ pub struct Rule(u32);
 const KIND_BITS: u32 = 3;
 const SLOT_BITS: u32 = 8;
 const OFFSET_SHIFT: u32 = KIND_BITS + SLOT_BITS;
-const OFFSET_LIMIT: i64 = 1 << (31 - OFFSET_SHIFT);
+const OFFSET_LIMIT: i64 = 1 << (Rule::BITS - 1 - OFFSET_SHIFT);
+/// Bits above a rule in 64.
+const UNUSED_BITS: u32 = u64::BITS - Rule::BITS;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 /// The slot field that means rbp itself in a `Deref` rule.
 const SLOT_ORIGIN: i64 = 128;
 
 const _: () = assert!(OFFSET_SHIFT == 11);
 const _: () = assert!((Kind::NoInfo as u32) < 1 << KIND_BITS);
-const _: () = assert!(OFFSET_LIMIT * 8 == 8 << 20);
+const _: () = assert!(OFFSET_LIMIT * 8 == 4 << 20);
 
 impl Rule {
+    /// How many bits a rule has.
+    pub(super) const BITS: u32 = 31;
     /// The trampoline below a signal handler.
     pub const SIGNAL: Rule = Rule(Kind::Signal as u32);
     /// The outermost frame.
@@ -99,13 +103,14 @@ impl Rule {
         let fits = (-OFFSET_LIMIT..OFFSET_LIMIT, 0..=i64::from(SLOT_MASK));
         match (Self::words(offset), slot) {
             (Some(words), Some(slot)) if fits.0.contains(&words) && fits.1.contains(&slot) => {
-                Rule((words as u32) << OFFSET_SHIFT | (slot as u32) << KIND_BITS | kind as u32)
+                let words = words as u32 & ((1 << (Rule::BITS - OFFSET_SHIFT)) - 1);
+                Rule(words << OFFSET_SHIFT | (slot as u32) << KIND_BITS | kind as u32)
             }
             _ => Rule::OTHER,
         }
     }
 
-    /// The 32 bits; never 0 in the lowest three.
+    /// The bits; never 0 in the lowest three.
     pub const fn to_bits(self) -> u32 {
         self.0
     }
@@ -133,8 +138,8 @@ impl Rule {
     /// The offset in bytes.
     #[inline(always)]
     pub const fn offset(self) -> i64 {
-        // Of 64 bits, because a cache word has the rule in its upper half: one shift, which a walk waits for.
-        (((self.0 as u64) << 32) as i64 >> (32 + OFFSET_SHIFT)) * 8
+        // Of 64 bits, because a cache word has the rule in its upper bits: one shift, which a walk waits for.
+        (((self.0 as u64) << UNUSED_BITS) as i64 >> (UNUSED_BITS + OFFSET_SHIFT)) * 8
     }
 
     /// How far below the CFA a `Stack` or `Frame` rule finds the caller's rbp, in bytes; 0: it is in rbp.
@@ -172,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_fits_comes_back(words in -(1i64 << 20)..1 << 20, below in 0i64..256, at in -127i64..128) {
+        fn what_fits_comes_back(words in -(1i64 << 19)..1 << 19, below in 0i64..256, at in -127i64..128) {
             let saved = (below != 0).then_some(below * 8);
             for (rule, kind) in [
                 (Rule::stack(words * 8, saved), Kind::Stack),
@@ -190,7 +195,7 @@ mod tests {
 
         #[test]
         fn what_does_not_fit_is_other(offset in any::<i64>(), below in any::<i64>()) {
-            let fits = offset % 8 == 0 && (-(8 << 20)..8 << 20).contains(&offset);
+            let fits = offset % 8 == 0 && (-(4 << 20)..4 << 20).contains(&offset);
             prop_assert_eq!(Rule::stack(offset, None) == Rule::OTHER, !fits);
             let fits = below % 8 == 0 && (8..=2040).contains(&below);
             prop_assert_eq!(Rule::frame(16, Some(below)) == Rule::OTHER, !fits);
