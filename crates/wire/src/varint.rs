@@ -18,6 +18,16 @@ pub fn put(at: &mut [u8], value: u64) -> usize {
         *place = (value as u16 & 0x7f | more << 7 | (value as u16 >> 7) << 8).to_le_bytes();
         return 1 + usize::from(more);
     }
+    // Times between events and ages: three or four.
+    if value < 1 << 28
+        && let Some(place) = at.first_chunk_mut::<4>()
+    {
+        let value = value as u32;
+        let is_four = value >= 1 << 21;
+        let sevens = value & 0x7f | (value & 0x3f80) << 1 | (value & 0x1f_c000) << 2 | (value >> 21) << 24;
+        *place = (sevens | 0x8080 | u32::from(is_four) << 23).to_le_bytes();
+        return 3 + usize::from(is_four);
+    }
     put_any(at, value)
 }
 
@@ -81,6 +91,12 @@ mod tests {
         check(0, &[0]);
         check(127, &[0x7f]);
         check(128, &[0x80, 1]);
+        check((1 << 14) - 1, &[0xff, 0x7f]);
+        check(1 << 14, &[0x80, 0x80, 1]);
+        check((1 << 21) - 1, &[0xff, 0xff, 0x7f]);
+        check(1 << 21, &[0x80, 0x80, 0x80, 1]);
+        check((1 << 28) - 1, &[0xff, 0xff, 0xff, 0x7f]);
+        check(1 << 28, &[0x80, 0x80, 0x80, 0x80, 1]);
         check(u64::MAX, &[255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
     }
 
