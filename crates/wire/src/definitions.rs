@@ -69,6 +69,18 @@ impl Node {
     const fn tag(&self) -> u8 {
         NODE | if self.guesses { GUESSES } else { 0 } | if self.exact { EXACT } else { 0 }
     }
+
+    /// As [`Definition::encode`] does where there is room for any node.
+    #[inline(always)]
+    fn encode(&self, position: &mut Position, at: &mut [u8; NODE_BYTES_MAX]) -> Option<usize> {
+        let Position { next_node, last_pc } = *position;
+        let (tag, rest) = at.split_first_mut()?;
+        *tag = self.tag();
+        let parent = varint::put(rest, u64::from(next_node.wrapping_sub(self.parent.0)));
+        let pc = varint::put(rest.get_mut(parent..)?, varint::zigzag(self.pc.0.wrapping_sub(last_pc) as i64));
+        *position = Position { next_node: next_node + 1, last_pc: self.pc.0 };
+        Some(1 + parent + pc)
+    }
 }
 
 struct FieldWriter<'a> {
@@ -114,6 +126,9 @@ impl Definition<'_> {
     /// Writes the definition at the start of `at` and moves `position` past it: how many bytes it took,
     /// `None` (and nothing moved) when there is no room. Names longer than the limit are cut.
     pub fn encode(&self, position: &mut Position, at: &mut [u8]) -> Option<usize> {
+        if let (Definition::Node(node), Some(at)) = (self, at.first_chunk_mut()) {
+            return node.encode(position, at);
+        }
         let room = at.len();
         let mut writer = FieldWriter { at, len: 0 };
         let mut after = *position;

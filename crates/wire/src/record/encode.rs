@@ -33,6 +33,30 @@ impl FieldWriter<'_> {
     }
 }
 
+/// Numbers below this take one or two bytes: nearly all.
+const SHORT_END: u64 = 1 << 14;
+
+/// Writes the tag and up to four short numbers as one word, whose bytes behind the event are overwritten by what
+/// comes next. `None` when one is not short.
+#[inline(always)]
+fn put_short<const N: usize>(at: &mut [u8; EVENT_BYTES_MAX], tag: u8, values: [u64; N]) -> Option<usize> {
+    const { assert!(2 * N <= size_of::<u64>()) };
+    if values.iter().fold(0, |all, value| all | value) >= SHORT_END {
+        return None;
+    }
+    let (mut word, mut bits) = (0, 0);
+    for value in values {
+        let more = u64::from(value >= 0x80);
+        // The bits above the lowest seven move up by one.
+        word |= (value + (value & (SHORT_END - 0x80)) | more << 7) << bits;
+        bits += 8 + 8 * more;
+    }
+    let (first, rest) = at.split_first_mut()?;
+    *first = tag;
+    *rest.first_chunk_mut()? = word.to_le_bytes();
+    Some(1 + (bits / 8) as usize)
+}
+
 const fn tag_of_block(kind: u8, call: Call, block: &Block) -> u8 {
     tag(kind, call) | if block.birth_thread.is_some() { OTHER_THREAD } else { 0 }
 }
@@ -48,6 +72,18 @@ impl Event {
         }
         if let Event::Took { units } = self {
             return at.first_chunk_mut().map_or(0, |at| put_latency(*units, at));
+        }
+        let short = match self {
+            Event::Alloc { call, size_bytes, stack, .. } if !call.is_aligned() => {
+                put_short(at, tag(ALLOC, *call), [dt, *size_bytes, u64::from(stack.0)])
+            }
+            Event::Free { call, block: b @ Block { birth_thread: None, .. } } => {
+                put_short(at, tag(FREE, *call), [dt, b.age_ticks, b.size_bytes, u64::from(b.stack.0)])
+            }
+            _ => None,
+        };
+        if let Some(len) = short {
+            return len;
         }
         let mut fields = FieldWriter { at, len: 1 };
         fields.put(dt);
