@@ -5,7 +5,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
-use heapscribe_wire::chunk::Opening;
+use heapscribe_wire::chunk::{Opening, SharedHeader};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{NameId, RateId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
@@ -26,7 +26,8 @@ const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2 + TOOK_BYTES_MAX;
 #[derive(Debug)]
 pub(crate) struct Reservation<'a> {
     thread: &'a Thread,
-    chunk: OpenChunk,
+    header: &'static SharedHeader,
+    payload: *mut u8,
     /// Ticks of the thread's event before this one.
     before: u64,
     /// Ticks of this one.
@@ -37,18 +38,28 @@ pub(crate) struct Reservation<'a> {
 /// which is counted.
 #[inline(always)]
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Reservation<'a>> {
-    let chunk = match thread.chunk.get() {
-        Some(chunk) if thread.limit.get().saturating_sub(thread.cursor.get()) >= ROOM_BYTES => chunk,
-        _ => make_room(thread, session)?,
+    // Of a chunk only these two, so that it is not copied.
+    let (header, payload) = match thread.chunk.get() {
+        Some(OpenChunk { header, payload, .. })
+            if thread.limit.get().saturating_sub(thread.cursor.get()) >= ROOM_BYTES =>
+        {
+            (header, payload)
+        }
+        _ => make_room(thread, session).map(|chunk| (chunk.header, chunk.payload))?,
     };
-    Some(Reservation::new(thread, chunk, session))
+    Some(Reservation::new(thread, header, payload, session))
 }
 
 impl<'a> Reservation<'a> {
     #[inline(always)]
-    fn new(thread: &'a Thread, chunk: OpenChunk, session: &Session) -> Reservation<'a> {
+    fn new(
+        thread: &'a Thread,
+        header: &'static SharedHeader,
+        payload: *mut u8,
+        session: &Session,
+    ) -> Reservation<'a> {
         let before = thread.last_ticks.get();
-        Reservation { thread, chunk, before, now: thread.event_ticks(session.ticks()) }
+        Reservation { thread, header, payload, before, now: thread.event_ticks(session.ticks()) }
     }
 
     /// Writes at which rate the blocks of the events that follow were sampled.
@@ -57,11 +68,11 @@ impl<'a> Reservation<'a> {
         let cursor = self.thread.cursor.get();
         // SAFETY: ROOM_BYTES from the cursor on are provided, of which a rate and the event behind it take less;
         // the chunk is this thread's.
-        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let at = unsafe { &mut *self.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
         let len = Event::Rate { rate }.encode(0, at);
         self.thread.chunk_rate.set(rate);
         self.thread.cursor.set(cursor + len);
-        self.chunk.header.commit((cursor + len) as u32);
+        self.header.commit((cursor + len) as u32);
     }
 
     /// Writes before the free of a sampled block that its thread has allocated others since, which were not
@@ -76,17 +87,17 @@ impl<'a> Reservation<'a> {
 
     /// Writes the event, about blocks of this rate, and commits it.
     #[inline(always)]
-    pub(crate) fn write(self, event: &Event, rate: RateId) {
+    pub(crate) fn write(&self, event: &Event, rate: RateId) {
         if self.thread.chunk_rate.get() != rate {
             self.write_rate(rate);
         }
         let cursor = self.thread.cursor.get();
         // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided; the chunk is
         // this thread's.
-        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let at = unsafe { &mut *self.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
         let len = event.encode(self.now - self.before, at);
         self.thread.cursor.set(cursor + len);
-        self.chunk.header.commit((cursor + len) as u32);
+        self.header.commit((cursor + len) as u32);
     }
 }
 
@@ -170,12 +181,13 @@ fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {
     thread.cursor.set(0);
     thread.limit.set(chunk.provided);
     thread.chunk_rate.set(RateId::FULL);
+    let reservation = || Reservation::new(thread, chunk.header, chunk.payload, session);
     let Lost { count, reason } = thread.lost.take();
     if count > 0 {
-        Reservation::new(thread, chunk, session).write(&Event::Lost { count, reason }, RateId::FULL);
+        reservation().write(&Event::Lost { count, reason }, RateId::FULL);
     }
     for open in thread.sections.iter().filter(|open| open.name != NameId::default()) {
-        let place = Reservation::new(thread, chunk, session);
+        let place = reservation();
         let age_ticks = place.now.saturating_sub(open.begin_ticks);
         place.write(&Event::Note { note: Note::GoesOn { age_ticks }, name: open.name }, RateId::FULL);
     }

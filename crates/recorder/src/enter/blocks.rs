@@ -11,7 +11,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 
 use super::entry_token::Entered;
 use crate::events::{self, Reservation};
-use crate::live::prefetch;
+use crate::live::{SlotPlace, prefetch};
 use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full};
 use crate::stack_ids;
 use crate::unwind::Registers;
@@ -55,7 +55,7 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         let admit = if POOL { admit_apart } else { admit };
         let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
-        session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
+        let place = session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
         // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
@@ -64,7 +64,7 @@ impl Entered {
             return reservation.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
         }
         // SAFETY: the block is this call's.
-        unsafe { self.insert::<POOL>(address, size_bytes, stack, rate, reservation.now) };
+        unsafe { self.insert::<POOL>(address, place, size_bytes, stack, rate, reservation.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
         reservation.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
     }
@@ -77,6 +77,7 @@ impl Entered {
     unsafe fn insert<const POOL: bool>(
         &self,
         address: usize,
+        place: Option<SlotPlace<'_>>,
         size_bytes: u64,
         stack: StackId,
         rate: RateId,
@@ -94,9 +95,10 @@ impl Entered {
         }
         // SAFETY: the block is this call's, so no other thread inserts or removes at its address.
         match unsafe {
-            session.live.insert::<POOL>(
+            session.live.insert_at::<POOL>(
                 address as u64,
                 slot,
+                place,
                 thread.regions::<POOL>(),
                 session.head,
                 &session.lock,
@@ -118,12 +120,20 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         // Neither the slot nor the heap's own words before the block are in the cache when a block has
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
-        session.live.prefetch::<false>(address as u64, &thread.regions);
+        let place = session.live.prefetch::<false>(address as u64, &thread.regions);
         prefetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
         if is_full(session.head) {
             let reservation = events::reserve(thread, session);
             // SAFETY: the caller owns the block.
-            let removed = unsafe { self.remove::<false>(address) };
+            let removed = unsafe { self.remove_at::<false>(address, place) };
+            // What is usual first, so that nothing is carried on to what is not.
+            if let (Some(reservation), Some((slot, _))) = (&reservation, &removed.0)
+                && slot.rate == RateId::FULL
+            {
+                let block = self.freed_block(slot, reservation.now);
+                reservation.write(&Event::Free { call, block }, RateId::FULL);
+                return slot.size_bytes;
+            }
             if let Some(reservation) = reservation {
                 self.write_free::<false>(call, removed, self.is_superseded(removed), reservation);
             }
@@ -142,8 +152,30 @@ impl Entered {
     /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
     pub unsafe fn remove<const POOL: bool>(&self, address: usize) -> RemovedBlock {
+        let regions = self.thread.regions::<POOL>();
         // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
-        let slot = unsafe { self.session.live.remove::<POOL>(address as u64, self.thread.regions::<POOL>()) };
+        self.counted::<POOL>(address, unsafe { self.session.live.remove::<POOL>(address as u64, regions) })
+    }
+
+    /// [`Self::remove`] where the place of the block's slot is known.
+    ///
+    /// # Safety
+    /// * The caller of the hook owns the block at `address`, as for [`Self::remove`].
+    #[inline(always)]
+    unsafe fn remove_at<const POOL: bool>(
+        &self,
+        address: usize,
+        place: Option<SlotPlace<'_>>,
+    ) -> RemovedBlock {
+        let regions = self.thread.regions::<POOL>();
+        // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
+        let slot = unsafe { self.session.live.remove_at::<POOL>(address as u64, place, regions) };
+        self.counted::<POOL>(address, slot)
+    }
+
+    /// Counts what was removed.
+    #[inline(always)]
+    fn counted<const POOL: bool>(&self, address: usize, slot: Option<Slot>) -> RemovedBlock {
         if !POOL && let Some(slot) = &slot {
             self.thread.record.count_freed(slot.size_bytes);
         }
@@ -254,7 +286,7 @@ impl Entered {
         };
         let Some(reservation) = events::reserve(thread, session) else { return };
         // SAFETY: the block is this call's.
-        unsafe { self.insert::<false>(address, size_bytes, stack, rate, reservation.now) };
+        unsafe { self.insert::<false>(address, None, size_bytes, stack, rate, reservation.now) };
         match removed.0 {
             Some((slot, old)) => {
                 end_sample(&slot, old, is_superseded, &reservation);

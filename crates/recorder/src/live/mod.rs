@@ -2,8 +2,10 @@
 
 mod hold;
 mod regions;
+mod slot_place;
 mod table;
 
 pub(crate) use hold::{acquire_hold, resume_operation, wait_for_release};
 pub(crate) use regions::RegionCache;
-pub(crate) use table::{LiveTable, prefetch};
+pub(crate) use slot_place::{SlotPlace, prefetch};
+pub(crate) use table::LiveTable;

@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
@@ -20,13 +20,11 @@ use heapscribe_wire::live::{
 };
 
 use super::regions::{Region, RegionCache};
+use super::slot_place::{SlotPlace, Words, prefetch};
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
 use crate::platform::refusals::Refusals;
 use crate::platform::room::{self, Reserve};
-
-type Words = [AtomicU64; 2];
-const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
 
 const WINDOW_UNITS: u32 = (WINDOW_BYTES / LIVE_UNIT_BYTES) as u32;
 const _: () = assert!(region_units(GRANULE_SHIFT_OTHER) <= WINDOW_UNITS);
@@ -48,14 +46,6 @@ pub(crate) struct LiveTable {
 
 /// So many units more are taken when there is room to spare: 256 KiB.
 const UNITS_GRANTED: u32 = 16;
-
-/// Has memory fetched into the cache.
-#[inline(always)]
-pub(crate) fn prefetch(place: *const u8) {
-    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint, which does nothing where there is no memory.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
-}
 
 /// No room or no memory for a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -235,35 +225,39 @@ impl LiveTable {
         Ok(first)
     }
 
-    /// The words of an address's slot, and whether their pages are there.
+    /// Where an address's slot is in its region.
     #[inline(always)]
-    fn words<const POOL: bool>(&self, region: Region, address: u64) -> (bool, &Words) {
+    fn place<const POOL: bool>(&self, region: Region, address: u64) -> SlotPlace<'_> {
         let slot = ((address % REGION_BYTES) >> self.shift::<POOL>()) as usize;
         // SAFETY: a region's slots lie one behind the other in the mapping, in one window, and are touched
         // only when their unit is present; there is a byte for each unit.
         unsafe {
             let present = &*region.present.add(slot * SLOT_BYTES / LIVE_UNIT_BYTES);
-            (present.load(Ordering::Relaxed) != 0, &*region.slots.add(slot * SLOT_BYTES).cast::<Words>())
+            SlotPlace::new(&*region.slots.add(slot * SLOT_BYTES).cast::<Words>(), present)
         }
     }
 
     /// The words of an existing slot.
     #[inline(always)]
     fn existing<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
-        let (is_present, words) = self.words::<POOL>(self.region::<POOL>(address, cache)?, address);
-        is_present.then_some(words)
+        self.place::<POOL>(self.region::<POOL>(address, cache)?, address).existing()
     }
 
-    /// Has the slot of an address fetched, which most often is in no cache, while other things are done.
+    /// Has the slot of an address fetched, which most often is in no cache, while other things are done. Gives its
+    /// place if that is known without a search.
     #[inline(always)]
-    pub(crate) fn prefetch<const POOL: bool>(&self, address: u64, cache: &RegionCache) {
-        if let Some(region) = cache.get(address) {
-            prefetch(ptr::from_ref(self.words::<POOL>(region, address).1).cast());
-        }
+    pub(crate) fn prefetch<const POOL: bool>(
+        &self,
+        address: u64,
+        cache: &RegionCache,
+    ) -> Option<SlotPlace<'_>> {
+        let place = self.place::<POOL>(cache.get(address)?, address);
+        prefetch(ptr::from_ref(place.words()).cast());
+        Some(place)
     }
 
     /// The words of a slot, made when they are not there yet.
-    #[inline(always)]
+    #[cold]
     fn provided<const POOL: bool>(
         &self,
         address: u64,
@@ -292,12 +286,12 @@ impl LiveTable {
             Some(region) => region,
             None => self.make_region::<POOL>(path, head, lock)?,
         };
-        let (is_present, words) = self.words::<POOL>(self.place_of(region), address);
-        if !is_present {
+        let place = self.place::<POOL>(self.place_of(region), address);
+        if place.existing().is_none() {
             let _held = lock.hold().ok_or(NoSlot)?;
             self.provide(region + (path.slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32)?;
         }
-        Ok(words)
+        Ok(place.words())
     }
 
     #[inline(always)]
@@ -305,7 +299,7 @@ impl LiveTable {
         self.shift::<POOL>() == GRANULE_SHIFT_GLIBC && address & 16 != 0
     }
 
-    /// Inserts a block that was allocated. True when the slot had another block still: its free was not seen.
+    /// [`Self::insert_at`] where the place is to be looked for.
     ///
     /// # Safety
     /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
@@ -313,12 +307,34 @@ impl LiveTable {
     pub(crate) unsafe fn insert<const POOL: bool>(
         &self,
         address: u64,
-        mut slot: Slot,
+        slot: Slot,
         cache: &RegionCache,
         head: &SharedHead,
         lock: &Lock,
     ) -> Result<bool, NoSlot> {
-        let words = self.provided::<POOL>(address, cache, head, lock)?;
+        // SAFETY: the caller owns the block.
+        unsafe { self.insert_at::<POOL>(address, slot, None, cache, head, lock) }
+    }
+
+    /// Inserts a block that was allocated, at its place if that is known. True when the slot had another block still:
+    /// its free was not seen.
+    ///
+    /// # Safety
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn insert_at<const POOL: bool>(
+        &self,
+        address: u64,
+        mut slot: Slot,
+        place: Option<SlotPlace<'_>>,
+        cache: &RegionCache,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<bool, NoSlot> {
+        let words = match place.and_then(SlotPlace::existing) {
+            Some(words) => words,
+            None => self.provided::<POOL>(address, cache, head, lock)?,
+        };
         slot.upper_half = self.upper_half::<POOL>(address);
         if slot.size_bytes >= SIZE_ELSEWHERE {
             let next = self.provided::<POOL>(address + (1 << self.shift::<POOL>()), cache, head, lock);
@@ -333,13 +349,31 @@ impl LiveTable {
         Ok(replaced)
     }
 
-    /// Removes the block at `address` and gives what it was; `None` when there is none.
+    /// [`Self::remove_at`] where the place is to be looked for.
     ///
     /// # Safety
     /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn remove<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
-        let words = self.existing::<POOL>(address, cache)?;
+        // SAFETY: the caller owns the block.
+        unsafe { self.remove_at::<POOL>(address, None, cache) }
+    }
+
+    /// Removes the block at `address` and gives what it was; `None` when there is none. Its place is given if it is known.
+    ///
+    /// # Safety
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn remove_at<const POOL: bool>(
+        &self,
+        address: u64,
+        place: Option<SlotPlace<'_>>,
+        cache: &RegionCache,
+    ) -> Option<Slot> {
+        let words = match place {
+            Some(place) => place.existing()?,
+            None => self.existing::<POOL>(address, cache)?,
+        };
         let mut slot = Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
         if slot.upper_half != self.upper_half::<POOL>(address) {
             return None;

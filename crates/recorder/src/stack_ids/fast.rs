@@ -8,9 +8,9 @@ use super::define::define;
 use super::slow::capture_slow;
 use super::verify;
 use crate::definitions::CachedStackPath;
-use crate::state::{CachedStacks, Session, Thread};
+use crate::state::{CachedStacks, Session, Thread, count_cut_stack};
 use crate::unwind::cached::CachedStack;
-use crate::unwind::cached_path;
+use crate::unwind::cached_path::{self, SetIndex};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
 use crate::unwind::{PathHash, Registers, StackRange, Unwinder, process_rules};
 use crate::{modules, program};
@@ -21,70 +21,138 @@ use crate::{modules, program};
 /// * `registers` are those of the hook's caller, which is still active.
 #[inline(always)]
 pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &Session) -> StackId {
-    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
-        return StackId::UNKNOWN;
-    };
     let epoch = modules::epoch();
-    let unwinder = Unwinder { loader, cache, known: None };
-    let capture = Capture { registers, thread, session, unwinder, epoch };
-    if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
-        && epoch.is_quiet()
-    {
-        // SAFETY: the registers are the caller's, which is active, in the thread's own stack, which is readable to
-        // its end; the cached stacks are the thread's own, and one hook at a time uses them.
-        if let Some(id) = unsafe { on_own_stack(&capture, stack, &mut *thread.stacks.get()) } {
-            return id;
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe {
+        match look_up(registers, thread, session, epoch) {
+            Ok(id) if session.verify_every == 0 => id,
+            Ok(id) => verified(id, registers, thread, session, epoch),
+            Err(looked) => capture(looked, registers, thread, session, epoch),
         }
     }
-    // SAFETY: the registers are the caller's, which is active.
-    unsafe { capture_slow(capture) }
 }
 
-/// The number of a stack that is known. `None` for all that is unusual.
+/// What a look at the cached stack has told before it is walked.
+#[derive(Clone, Copy)]
+struct Looked {
+    /// The thread's own stack.
+    stack: StackRange,
+    /// What [`CachedStack::unchanged`] gave.
+    unchanged: usize,
+    /// Where the path is to be cached.
+    set: Option<SetIndex>,
+}
+
+/// The number of the stack, if it is the cached one, or by a cached path. Else what was found out, if the thread is on
+/// its own stack, of which something is cached.
 ///
 /// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
-/// * `stack` is the thread's own, readable to its end, and `stacks.own` is of it or empty.
+/// * `registers` are those of the hook's caller, which is still active.
 #[inline(always)]
-unsafe fn on_own_stack(
-    capture: &Capture<'_>,
-    stack: StackRange,
-    stacks: &mut CachedStacks,
-) -> Option<StackId> {
-    let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
-    let CachedStacks { own, new, paths, hashes, .. } = stacks;
-    let number = epoch.number();
-    if own.shallow_epoch() != number {
-        return None;
+unsafe fn look_up(
+    registers: Registers,
+    thread: &Thread,
+    session: &Session,
+    epoch: modules::Epoch,
+) -> Result<StackId, Option<Looked>> {
+    let stack = thread.stack.get().filter(|stack| stack.contains(registers.sp)).ok_or(None)?;
+    // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
+    let CachedStacks { own, paths, .. } = unsafe { &*thread.stacks.get() };
+    // What is cached was walked while no module was closed, so that the epoch is such a one if they are equal.
+    if own.shallow_epoch() != epoch.number() {
+        return Err(None);
     }
-    debug_assert!(stack.contains(registers.sp));
     // SAFETY: `own` is of the stack that the registers are on, which is readable to its end; `unchanged` is what
     // it gives for this stack pointer.
-    let (unchanged, set, known) = unsafe {
+    let (looked, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
         match own.id_at(unchanged, registers) {
-            Some(id) => (unchanged, None, Some(id)),
+            Some(id) => (Looked { stack, unchanged, set: None }, Some(id)),
             None => {
-                let set = unwinder.cache.as_ref();
-                let set = set.and_then(|rules| cached_path::set_of(rules, registers, stack.hi));
-                let known = set.and_then(|set| paths.find(set, own, unchanged, registers, number));
-                (unchanged, set, known)
+                let rules = process_rules::existing();
+                let set = rules.and_then(|rules| cached_path::set_of(&rules, registers, stack.hi));
+                let known = set.and_then(|set| paths.find(set, own, unchanged, registers, epoch.number()));
+                (Looked { stack, unchanged, set }, known)
             }
         }
     };
-    if let Some(id) = known {
-        capture.count_cut(own.cut());
-        // SAFETY: the registers are the caller's, on `stack`, which is readable.
-        return unsafe { verify::confirmed(capture, stack, stacks, id) };
+    let id = known.ok_or(Some(looked))?;
+    if let Some(reason) = own.cut() {
+        count_cut_stack(thread.record, reason, session.head);
     }
+    Ok(id)
+}
+
+/// Walks the stack.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active, and `looked` is what was found there.
+#[inline(never)]
+unsafe fn capture(
+    looked: Option<Looked>,
+    registers: Registers,
+    thread: &Thread,
+    session: &Session,
+    epoch: modules::Epoch,
+) -> StackId {
+    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
+        return StackId::UNKNOWN;
+    };
+    let unwinder = Unwinder { loader, cache, known: None };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    // SAFETY: the registers are the caller's, which is active, in the thread's own stack, which is readable to
+    // its end; the cached stacks are the thread's own, and one hook at a time uses them.
+    unsafe {
+        let walked = looked.and_then(|looked| walk_own(&capture, looked, &mut *thread.stacks.get()));
+        walked.unwrap_or_else(|| capture_slow(capture))
+    }
+}
+
+/// The number that was found, when it is right, or no check of it is due; else the right one.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active, on the thread's own stack.
+#[cold]
+#[inline(never)]
+unsafe fn verified(
+    id: StackId,
+    registers: Registers,
+    thread: &Thread,
+    session: &Session,
+    epoch: modules::Epoch,
+) -> StackId {
+    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else { return id };
+    let unwinder = Unwinder { loader, cache, known: None };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    let Some(stack) = thread.stack.get() else { return id };
+    // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable to its end; one hook at a
+    // time uses the cached stacks.
+    unsafe {
+        let confirmed = verify::confirmed(&capture, stack, &mut *thread.stacks.get(), id);
+        confirmed.unwrap_or_else(|| capture_slow(capture))
+    }
+}
+
+/// The number of a stack that is walked as far as the first frame that is known. `None` for all that is unusual.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active, on the thread's own stack, which is
+///   readable to its end.
+/// * `stacks.own` is of that, and `looked` is what it gives for this stack pointer.
+#[inline(always)]
+unsafe fn walk_own(capture: &Capture<'_>, looked: Looked, stacks: &mut CachedStacks) -> Option<StackId> {
+    let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
+    let CachedStacks { own, new, paths, hashes, .. } = stacks;
+    let Looked { stack, unchanged, set } = looked;
+    let epoch = epoch.number();
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
     // and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
-        let start = Start { registers, stack, readable: stack.hi, unchanged, epoch: number };
+        let start = Start { registers, stack, readable: stack.hi, unchanged, epoch };
         walk_incremental::<_, false>(own, new, unwinder, &mut Silent, start)
     };
     let Incremental::Walked { outer, new: count } = walked else { return None };
-    if own.shallow_epoch() != number {
+    if own.shallow_epoch() != epoch {
         return None; // it leads to another stack
     }
     let leaf = own.leaf()?;

@@ -153,7 +153,7 @@ impl CachedPaths {
         let callers = frames.get(1..).unwrap_or_default();
         path.len = callers.len() as u32;
         // Whether one is not by the stack pointer, or has too large an address, or is too far out.
-        let mut refused = usize::from(!frames[0].is_plain());
+        let mut refused = usize::from(!frames.first().is_some_and(NewFrame::is_plain));
         for (place, frame) in path.frames.iter_mut().zip(callers) {
             let words = frame.slot.wrapping_sub(at.sp) / size_of::<usize>();
             refused |= usize::from(!frame.is_plain()) | frame.pc >> PC_BITS | words >> (u64::BITS - PC_BITS);
