@@ -99,7 +99,7 @@ impl Table {
 pub(crate) struct Interner {
     table: AtomicPtr<Table>,
     entries: AtomicUsize,
-    /// How often a path was defined or forgotten.
+    /// How often a path was defined or forgotten, or the table replaced.
     changes: AtomicU32,
 }
 
@@ -253,6 +253,7 @@ impl Interner {
         if let Some(old) = old {
             old.discard();
         }
+        self.count_change(); // who has looked into the old one may have found it empty
         Some(table)
     }
 }

@@ -55,6 +55,8 @@ struct Interner {
     /// The published table, counted from 1.
     table: AtomicU32,
     entries: AtomicU32,
+    /// How often a stack was defined, or the table replaced.
+    changes: AtomicU32,
     definitions: Definitions,
 }
 
@@ -65,6 +67,7 @@ impl Interner {
             memory: (0..TABLES).map(table).collect(),
             table: AtomicU32::default(),
             entries: AtomicU32::default(),
+            changes: AtomicU32::default(),
             definitions: Mutex::new(Vec::new()),
         })
     }
@@ -95,23 +98,33 @@ impl Interner {
             }
         }
         self.table.store(number, Ordering::Release);
+        self.count_change();
         table
     }
 
-    /// As a hook does it: look, and where that finds nothing, define under the lock.
+    fn count_change(&self) {
+        self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+
+    /// As a hook does it: look, and where that finds nothing, define under the lock, without another look when nothing
+    /// has changed since.
     fn intern(&self, hash: u64) -> u64 {
+        let changes = self.changes.load(Ordering::Acquire);
         if let Some(id) = self.find(hash) {
             return id;
         }
         let mut definitions = self.definitions.lock().unwrap();
-        let table = self.with_room();
-        if let Some(id) = table.find(hash) {
+        if self.changes.load(Ordering::Relaxed) != changes
+            && let Some(id) = self.find(hash)
+        {
             return id;
         }
+        let table = self.with_room();
         definitions.push(hash);
         let id = definitions.len() as u64;
         table.insert(hash, id);
-        self.entries.fetch_add(1, Ordering::Relaxed);
+        self.entries.store(self.entries.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.count_change();
         id
     }
 }
