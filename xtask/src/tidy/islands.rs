@@ -130,6 +130,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/lifecycle/threads.rs",
     "recorder/src/lifecycle/new_program.rs",
     "recorder/src/lifecycle/unrecorded.rs",
+    "recorder/src/live/slot_place.rs",
     "recorder/src/live/table.rs",
     "recorder/src/log/chunk_file.rs",
     "recorder/src/log/spill.rs",

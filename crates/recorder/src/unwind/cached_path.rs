@@ -117,7 +117,7 @@ impl CachedPaths {
         at: Registers,
         epoch: u64,
     ) -> Option<StackId> {
-        // SAFETY: as for this function.
+        // SAFETY: `stack` is readable from `at.sp` to the outermost slot cached, and `unchanged` is what it gives there.
         let is_it = |path: &&CachedPath| unsafe { path.is_here(stack, unchanged, at, epoch) };
         self.sets[set.0 % SETS].iter().find(is_it).map(|path| path.id)
     }
