@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
-EVICTED, HEAP, MEMORY_MAP, PAGES = 11, 12, 13, 14
+EVICTED, HEAP, MEMORY_MAP, PAGES, SYMBOLS = 11, 12, 13, 14, 15
 NONE = 0xFFFFFFFF
 AFTER = 2
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
@@ -113,7 +113,7 @@ class Block:
         need(own == crc32c(head[:28]), at, "wrong crc of a block header")
         need(zero == 0 and stored_len <= self.raw_len, at, "block header that cannot be")
         need(self.raw_len <= (256 << 10 if self.kind == EVENTS else 1 << 20), at, "block that is too long")
-        of_none = self.kind in (SESSION, SESSION_END, INDEX)
+        of_none = self.kind in (SESSION, SESSION_END, INDEX, SYMBOLS)
         need(self.kind == EVICTED or (self.process == NONE) == of_none, at, "block of no process")
         stored = data[at + 32:at + 32 + stored_len]
         need(len(stored) == stored_len and crc == crc32c(stored), at, "wrong crc of a block")
@@ -126,7 +126,7 @@ class Block:
     def unpack(self, stored):
         if self.codec == 0:
             return stored
-        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP, PAGES), self.at, "unknown codec")
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP, PAGES, SYMBOLS), self.at, "unknown codec")
         try:
             import zstandard
         except ImportError:
@@ -462,6 +462,25 @@ def read_pages(block, maps):
     map_["found"] = [map_["found"][0] + mappings, map_["found"][1] + runs]
 
 
+def read_symbols(block, total):
+    f = Fields(block.payload, block.at)
+    texts = f.varint()
+    for _ in range(texts):
+        f.text()
+    for _ in range(f.varint()):
+        f.text(), f.text(32)
+        source, reason = f.varint(), f.varint()
+        need(source <= 5 and reason <= texts, block.at, "source of names that cannot be")
+        address = 0
+        for _ in range(f.varint()):
+            address = f.from_(address)
+            total["named addresses"] += 1
+            for _ in range(f.varint()):
+                function, file, _line = f.varint(), f.varint(), f.varint()
+                need(max(function, file) <= texts, block.at, "text that is not there")
+    need(f.ended(), block.at, "symbols with fields left")
+
+
 def read_definitions(block, state, names):
     f = Fields(block.payload, block.at)
     next_node, zero, last_pc = f.fixed(4), f.fixed(4), f.fixed(8)
@@ -554,6 +573,9 @@ def read(data):
             continue
         elif block.kind == PAGES:
             read_pages(block, maps)
+            continue
+        elif block.kind == SYMBOLS:
+            read_symbols(block, total)
             continue
         elif block.kind == EVENTS:
             s, stacks, changes = sums_of_events(block)

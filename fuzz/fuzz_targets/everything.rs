@@ -30,6 +30,10 @@ pub fn read_everything(bytes: &[u8]) {
         });
         black_box(problems.expect("memory can be read"));
     }
+    let problems = trace.symbols(&mut scratch, |module| {
+        black_box(module.addresses.iter().map(|address| address.frames.len()).sum::<usize>());
+    });
+    black_box(problems.expect("memory can be read"));
     for entry in trace.chunks() {
         assert!(entry.begin_ns <= entry.end_ns);
         let clock = trace.clock(entry.process);

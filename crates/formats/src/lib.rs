@@ -118,10 +118,11 @@ pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
-    Access, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus, HeapInfo,
-    HeapLayout, HeapSample, HowEnded, LiveBlock, LiveRole, LiveTable, Mapping, MemoryMap, MemorySample,
-    ModeChange, OwnPeak, PageRun, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd,
-    SessionInfo, Stage, Unrecorded, UnrecordedProgram, UnrecordedReason,
+    Access, AddressSymbols, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus,
+    HeapInfo, HeapLayout, HeapSample, HowEnded, LiveBlock, LiveRole, LiveTable, Mapping, MemoryMap,
+    MemorySample, ModeChange, ModuleSymbols, OwnPeak, PageRun, Process, ProcessEnd, ProcessIndex,
+    ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded,
+    UnrecordedProgram, UnrecordedReason,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

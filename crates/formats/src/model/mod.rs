@@ -13,6 +13,7 @@ mod process;
 mod samples;
 mod session;
 mod sums;
+mod symbols;
 mod unrecorded;
 
 pub use self::chunk::ChunkInfo;
@@ -27,4 +28,5 @@ pub use self::process::{
 pub use self::samples::{HeapInfo, HeapSample, MemorySample};
 pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
 pub use self::sums::ChunkSums;
+pub use self::symbols::{AddressSymbols, ModuleSymbols, SymbolFrame, SymbolSource};
 pub use self::unrecorded::{Unrecorded, UnrecordedProgram, UnrecordedReason};

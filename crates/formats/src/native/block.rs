@@ -48,10 +48,12 @@ pub enum Kind {
     MemoryMap = 13,
     /// Some of its mappings and pages.
     Pages = 14,
+    /// Names of code addresses.
+    Symbols = 15,
 }
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -66,6 +68,7 @@ impl Kind {
         Kind::Heap,
         Kind::MemoryMap,
         Kind::Pages,
+        Kind::Symbols,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -84,6 +87,7 @@ impl Kind {
                 | Kind::Blocks
                 | Kind::Heap
                 | Kind::Pages
+                | Kind::Symbols
         )
     }
 
@@ -104,6 +108,7 @@ impl Kind {
             Kind::Heap => "damaged heap block",
             Kind::MemoryMap => "damaged memory map block",
             Kind::Pages => "damaged pages block",
+            Kind::Symbols => "damaged symbols block",
         }
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Catalog {
     pub has_gaps: bool,
     /// Sums over the evicted events of processes of which the ring kept nothing.
     pub evicted: Evicted,
+    /// Offsets of the blocks with names of addresses.
+    pub symbols: Vec<u64>,
 }
 
 impl Catalog {
@@ -44,7 +46,7 @@ impl Catalog {
 
     /// Whether a block of this kind can belong to this process, or to none.
     pub(super) fn belongs(kind: Kind, process: u32) -> bool {
-        let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index);
+        let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index | Kind::Symbols);
         // Evicted events may be of processes that are not in the trace.
         of_none == (process == NO_PROCESS) || kind == Kind::Evicted
     }
@@ -80,6 +82,7 @@ impl Catalog {
             Kind::Heap => self.process(process).1.heap.push(offset),
             Kind::Blocks => self.process(process).1.blocks.push(offset),
             Kind::Pages => self.process(process).1.pages.push(offset),
+            Kind::Symbols => self.symbols.push(offset),
             _ => {}
         }
     }

@@ -41,6 +41,7 @@
 //!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
 //!   kind 13 memory map  see `memory_maps`: what a process had mapped beside a table of its live blocks
 //!   kind 14 pages       see `memory_maps`: up to 512 mappings and 32768 runs of pages in memory
+//!   kind 15 symbols     see `symbols`: names of code addresses, by the files that they lie in
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
@@ -72,6 +73,7 @@ pub mod read;
 mod records;
 mod scan;
 pub mod splice;
+mod symbols;
 mod unrecorded;
 pub mod write;
 

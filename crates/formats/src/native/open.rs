@@ -116,6 +116,11 @@ fn segments<S: Source>(source: &S, footer: &Footer, scratch: &mut Scratch) -> Re
     }
 }
 
+/// Whether the catalog has only the offsets of such blocks.
+fn is_read_later(kind: Kind) -> bool {
+    matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap | Kind::Pages | Kind::Symbols)
+}
+
 /// Sorts the entries of the index into the catalog; small blocks are read afterwards.
 #[derive(Default)]
 struct Listing {
@@ -137,7 +142,7 @@ impl Listing {
         if let Some((info, sums)) = entry.chunk {
             let process = ProcessIndex(process);
             catalog.chunk(ChunkEntry { process, info, sums, offset, number, ..ChunkEntry::default() });
-        } else if matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap | Kind::Pages) {
+        } else if is_read_later(kind) {
             catalog.record_offset(kind, process, offset);
         } else if kind != Kind::Index {
             self.records.push((kind, process, offset));

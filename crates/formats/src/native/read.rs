@@ -8,12 +8,12 @@ use super::block::Kind;
 use super::catalog::BlockOffsets;
 use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, heap_samples, live_tables, memory_maps, open, records};
+use super::{chunk, heap_samples, live_tables, memory_maps, open, records, symbols};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
     ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap,
-    MemorySample, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    MemorySample, ModuleSymbols, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -34,6 +34,7 @@ pub struct Trace<S> {
     calibration: Calibration,
     some_info: ProcessInfo,
     evicted: Evicted,
+    symbols: Vec<u64>,
 }
 
 /// The events of a chunk.
@@ -93,6 +94,7 @@ impl<S: Source> Trace<S> {
             calibration,
             some_info,
             evicted: catalog.evicted,
+            symbols: catalog.symbols,
         })
     }
 
@@ -319,6 +321,33 @@ impl<S: Source> Trace<S> {
         if seen != (map.mappings, map.runs) && problems.is_empty() {
             let what = "mappings or pages of the memory map are missing";
             problems.push(Problem { offset: self.source.len(), skipped_bytes: 0, what });
+        }
+        Ok(problems)
+    }
+
+    /// Whether it has names of code addresses.
+    pub fn has_symbols(&self) -> bool {
+        !self.symbols.is_empty()
+    }
+
+    /// Calls `visit` with the names of code addresses, by module; a module may come several times. Returns what was
+    /// skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn symbols(
+        &self,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(ModuleSymbols),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let mut problems = Vec::new();
+        for &offset in &self.symbols {
+            let what = match scratch.block(&self.source, offset, Kind::Symbols) {
+                Ok((_, payload)) if symbols::get_symbols(payload, &mut visit).is_some() => continue,
+                Ok(_) => Kind::Symbols.damaged(),
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
         }
         Ok(problems)
     }

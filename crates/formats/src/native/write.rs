@@ -12,12 +12,12 @@ use super::load::read_header;
 use super::memory_maps::{MAPPINGS_MAX, RUNS_MAX};
 use super::pack::{Packer, Payload};
 use super::splice::{Piece, Pieces};
-use super::{chunk, evicted, heap_samples, memory_maps, records};
+use super::{chunk, evicted, heap_samples, memory_maps, records, symbols};
 use crate::error::TraceError;
 use crate::model::ChunkSums;
 use crate::model::{
     ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap, MemorySample,
-    PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ModuleSymbols, PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -277,6 +277,14 @@ impl Writer {
         self.raw.clear();
         evicted::put_evicted(&mut self.raw, evicted);
         self.listed(Kind::Evicted, process.map_or(NO_PROCESS, |process| process.0), out);
+    }
+
+    /// Writes names of code addresses.
+    pub fn symbols(&mut self, modules: &[ModuleSymbols], out: &mut Vec<u8>) {
+        symbols::put_symbols(modules, |payload| {
+            self.raw = payload;
+            self.listed(Kind::Symbols, NO_PROCESS, out);
+        });
     }
 
     /// Copies a block of another trace as it is stored. A process block gets a new process number.

@@ -5,6 +5,7 @@ mod hostile;
 mod memory_maps;
 mod resealed;
 mod round_trip;
+mod symbols;
 
 use std::cell::Cell;
 use std::io;
