@@ -197,7 +197,11 @@ impl Input {
 
     fn into_native(self) -> Result<Opened> {
         let (path, file) = self.into_file()?;
-        Ok(Opened::new(Trace::open(file).map_err(|e| unreadable(&path, e))?, Vec::new()))
+        let trace = Trace::open(file).map_err(|e| unreadable(&path, e))?;
+        if trace.has_symbols() && trace.processes().is_empty() {
+            return Err(bundle_has_no_blocks(&path).into());
+        }
+        Ok(Opened::new(trace, Vec::new()))
     }
 
     /// The files of a ring as one trace.
@@ -268,6 +272,12 @@ pub fn go_has_no_blocks(path: &Path) -> Problem {
 fn part_has_no_blocks(path: &Path) -> Problem {
     let what = format!("{} is a message log, not a heap trace", path.display());
     Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
+}
+
+fn bundle_has_no_blocks(path: &Path) -> Problem {
+    let shown = path.display();
+    let hint = format!("read a trace with it: heapscribe report TRACE --symbols {shown}");
+    Problem::new(format!("{shown} is a symbol bundle, not a heap trace"), hint)
 }
 
 /// An empty file has no first bytes: its name is all that there is.

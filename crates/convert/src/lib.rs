@@ -28,6 +28,7 @@ pub mod recorded;
 pub mod ring;
 pub mod stack_levels;
 pub mod stacks;
+pub mod symbols;
 pub mod tables;
 
 pub use input::{Input, Kind, Salvage};

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args),
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
+        Command::Symbols(args) => commands::symbols::run(args),
         Command::Header(args) => commands::header::run(args),
         Command::Hotspots(args) => commands::hotspots::run(args),
         Command::Ps(args) => commands::ps::run(args),

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use heapscribe_symbols::{Progress, Resolver};
+use heapscribe_symbols::{Debuginfod, Progress, Resolver};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Set when the terminal is somebody else's to draw on.
@@ -19,7 +19,7 @@ pub(crate) fn draw_no_progress() {
 
 /// Looks up names, and draws a bar when that takes a second.
 pub(crate) fn resolver(debug_dir: &Path) -> Resolver {
-    Resolver::new(debug_dir).with_progress(NamesBar::new())
+    Resolver::new(debug_dir).with_debuginfod(Debuginfod::from_environment()).with_progress(NamesBar::new())
 }
 
 /// A bar while the index of a trace is made; hidden until that has taken a second.
@@ -80,6 +80,13 @@ impl Progress for NamesBar {
 
     fn module(&self, path: &str) {
         self.bar.set_message(path.rsplit('/').next().unwrap_or(path).to_owned());
+    }
+
+    fn waiting(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        if self.on_terminal && self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
     }
 
     fn advance(&self) {

@@ -1,10 +1,12 @@
-//! Where distributions put debug information: by build id, by debug link, and what `dwz` took out of it.
+//! Where debug information is: by build id, by debug link, from debuginfod, and what `dwz` took out of it.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::debuginfod::Debuginfod;
 use crate::elf::{self, ElfFile};
+use crate::progress::Progress;
 
 /// A file with debug information, and the one it shares parts with.
 pub(super) struct DebugFile {
@@ -12,23 +14,47 @@ pub(super) struct DebugFile {
     pub(super) shared: Option<PathBuf>,
 }
 
-impl DebugFile {
-    fn of(file: &ElfFile, debug_dir: &Path) -> DebugFile {
-        DebugFile { path: file.path.clone(), shared: shared_file(file, debug_dir) }
-    }
+/// Where to look for debug files.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub(super) debug_dir: &'a Path,
+    pub(super) debuginfod: &'a Debuginfod,
+    pub(super) progress: &'a dyn Progress,
 }
 
-/// The debug information of a file: its own, or a separate file's.
-pub(super) fn find(file: &ElfFile, debug_dir: &Path) -> Option<DebugFile> {
-    if file.has_dwarf {
-        return Some(DebugFile::of(file, debug_dir));
+impl Places<'_> {
+    /// The debug information of a file: its own, or a separate file's.
+    pub(super) fn debug_of(&self, file: &ElfFile) -> Option<DebugFile> {
+        if file.has_dwarf {
+            return Some(self.with_shared(file));
+        }
+        let here = by_build_id(&file.build_id, self.debug_dir).or_else(|| by_link(file, self.debug_dir));
+        let separate = here.or_else(|| self.debuginfod.debug_file(&file.build_id, self.progress))?;
+        Some(self.with_shared(&separate))
     }
-    let separate = by_build_id(&file.build_id, debug_dir).or_else(|| by_link(file, debug_dir))?;
-    Some(DebugFile::of(&separate, debug_dir))
+
+    /// The debug file of a build id.
+    pub(super) fn by_build_id(&self, build_id: &[u8]) -> Option<ElfFile> {
+        let here = by_build_id(build_id, self.debug_dir);
+        here.or_else(|| self.debuginfod.debug_file(build_id, self.progress))
+    }
+
+    fn with_shared(&self, file: &ElfFile) -> DebugFile {
+        DebugFile { path: file.path.clone(), shared: self.shared_by(file) }
+    }
+
+    /// What `dwz -m` moved out: named relative to the debug file, or found by its build id.
+    fn shared_by(&self, debug: &ElfFile) -> Option<PathBuf> {
+        let (name, build_id) = debug.shared_debug.as_ref()?;
+        // Of a link in `.build-id` the name counts from where it leads.
+        let path = std::fs::canonicalize(&debug.path).unwrap_or_else(|_| debug.path.clone());
+        let right = elf::read(&path.parent()?.join(name)).ok().filter(|shared| shared.build_id == *build_id);
+        right.or_else(|| self.by_build_id(build_id)).map(|shared| shared.path)
+    }
 }
 
 /// `.build-id/xx/yyyy.debug`, if it says itself that it is the one.
-pub(super) fn by_build_id(build_id: &[u8], debug_dir: &Path) -> Option<ElfFile> {
+fn by_build_id(build_id: &[u8], debug_dir: &Path) -> Option<ElfFile> {
     let (first, rest) = build_id.split_first()?;
     let hex: String = rest.iter().map(|b| format!("{b:02x}")).collect();
     let path = debug_dir.join(".build-id").join(format!("{first:02x}")).join(format!("{hex}.debug"));
@@ -64,12 +90,4 @@ fn checksum_of(path: &Path) -> Option<u32> {
             n => hasher.update(&buffer[..n]),
         }
     }
-}
-
-/// What `dwz -m` moved out: named relative to the debug file, or found by its build id.
-fn shared_file(debug: &ElfFile, debug_dir: &Path) -> Option<PathBuf> {
-    let (name, build_id) = debug.shared_debug.as_ref()?;
-    let named = debug.path.parent()?.join(name);
-    let right = elf::read(&named).ok().filter(|shared| shared.build_id == *build_id);
-    right.or_else(|| by_build_id(build_id, debug_dir)).map(|shared| shared.path)
 }

@@ -29,24 +29,32 @@
 #![forbid(unsafe_code)]
 
 mod debug_file;
+mod debuginfod;
 mod demangle;
 mod dlang;
 mod elf;
 mod lookup;
+mod mini_debug_info;
 mod names;
 pub mod places;
 mod progress;
 mod resolver;
 mod short;
+mod split_dwarf;
 mod stable_names;
 mod stacks;
+mod symbol_tables;
+mod whole_tree;
 
 #[cfg(test)]
 mod tests;
 
+pub use debuginfod::Debuginfod;
 pub use names::{LookupFailure, Module, Names, SourceFrame};
 pub use progress::Progress;
 pub use resolver::{CachedResolver, Resolver};
 pub use short::short;
 pub use stable_names::stable as stable_name;
 pub use stacks::{NamedFrame, NamedStacks, Unnamed, lossy};
+pub use symbol_tables::SymbolTables;
+pub use whole_tree::symbols_of;

@@ -11,6 +11,7 @@ use crate::demangle::demangle;
 use crate::elf::{self, ElfFile};
 use crate::names::{LookupFailure, Names, SourceFrame};
 use crate::progress::Progress;
+use crate::{mini_debug_info, split_dwarf};
 
 /// A file that is open for looking up: its debug information and its symbol table.
 pub(super) struct SymbolFile {
@@ -21,7 +22,8 @@ pub(super) struct SymbolFile {
 impl SymbolFile {
     /// Opens a file and the one that has its debug information.
     pub(super) fn open(file: &ElfFile, debug: Option<&DebugFile>) -> SymbolFile {
-        let loader = debug.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
+        let debug_info = debug.filter(|debug| split_dwarf::leads_to_files(&debug.path));
+        let loader = debug_info.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
         let mut table = SymbolTable::default();
         table.read(&file.path);
         if let Some(separate) = debug.filter(|d| d.path != file.path) {
@@ -143,9 +145,17 @@ impl SymbolTable {
     /// Adds what one file has in its two tables; a file without them adds nothing.
     fn read(&mut self, path: &Path) {
         let _ = elf::with_object(path, |object| {
-            let symbols = object.symbols().chain(object.dynamic_symbols());
-            self.symbols.extend(symbols.filter_map(|symbol| Symbol::function(object, &symbol)));
+            self.add(object);
+            let inside = mini_debug_info::of(object);
+            if let Some(object) = inside.as_deref().and_then(|bytes| object::File::parse(bytes).ok()) {
+                self.add(&object);
+            }
         });
+    }
+
+    fn add<'o>(&mut self, object: &impl Object<'o>) {
+        let symbols = object.symbols().chain(object.dynamic_symbols());
+        self.symbols.extend(symbols.filter_map(|symbol| Symbol::function(object, &symbol)));
     }
 
     /// Of many names for one address the sized, then the shortest comes last and wins.

@@ -6,6 +6,8 @@ pub trait Progress: Send + Sync {
     fn start(&self, addresses: u64);
     /// A module's turn has come.
     fn module(&self, path: &str);
+    /// Somebody else is asked, who may take long.
+    fn waiting(&self, _what: &str) {}
     /// One more address is done.
     fn advance(&self);
     /// All are done.

@@ -1,32 +1,57 @@
 //! Looks addresses up: a module is opened once in a run, all its addresses together, modules in parallel.
+//!
+//! What was looked up before, where the files were, comes first: files are opened for what that leaves open.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use heapscribe_analyze::answer::InterpretedFunction;
 use rayon::prelude::*;
 
+use crate::debug_file::Places;
+use crate::debuginfod::Debuginfod;
 use crate::lookup::SymbolFile;
 use crate::names::{LookupFailure, Module, Names, SourceFrame};
 use crate::progress::{Progress, Silent};
-use crate::{debug_file, elf, places};
+use crate::symbol_tables::{SymbolTables, Table};
+use crate::{elf, places};
 
 /// Looks up addresses of many modules.
 pub struct Resolver {
     debug_dir: PathBuf,
     progress: Option<Box<dyn Progress>>,
+    tables: SymbolTables,
+    debuginfod: Debuginfod,
 }
 
 impl Resolver {
-    /// Looks for separate debug files in `debug_dir`, and reports no progress.
+    /// Looks for separate debug files in `debug_dir` alone, and reports no progress.
     pub fn new(debug_dir: impl Into<PathBuf>) -> Resolver {
-        Resolver { debug_dir: debug_dir.into(), progress: None }
+        Resolver {
+            debug_dir: debug_dir.into(),
+            progress: None,
+            tables: SymbolTables::default(),
+            debuginfod: Debuginfod::default(),
+        }
     }
 
     /// The same, and reports to `progress` how far it is.
     #[must_use]
     pub fn with_progress(self, progress: impl Progress + 'static) -> Resolver {
         Resolver { progress: Some(Box::new(progress)), ..self }
+    }
+
+    /// The same, and takes names that were looked up before.
+    #[must_use]
+    pub fn with_tables(self, tables: SymbolTables) -> Resolver {
+        Resolver { tables, ..self }
+    }
+
+    /// The same, and takes debug files from debuginfod.
+    #[must_use]
+    pub fn with_debuginfod(self, debuginfod: Debuginfod) -> Resolver {
+        Resolver { debuginfod, ..self }
     }
 
     /// One answer per request, in the same order.
@@ -37,41 +62,79 @@ impl Resolver {
             .par_iter()
             .map(|(module, addresses)| {
                 progress.module(&module.path);
-                self.source_of(module).names(addresses, progress)
+                ModuleSource::new(self, module).names(self, addresses, progress)
             })
             .collect();
         progress.finish();
         answers
     }
 
-    /// Where a module's names are to be had from.
-    fn source_of(&self, module: &Module) -> NameSource {
+    /// The file that has a module's names.
+    fn open(&self, module: &Module, progress: &dyn Progress) -> OpenedFile {
         if let Some(frames) = places::source_frames(&module.path) {
-            return NameSource::Place(frames);
+            return OpenedFile::Place(frames);
         }
         if let Some(function) = InterpretedFunction::of_path(module.path.as_bytes()) {
-            return NameSource::Interpreted(function);
+            return OpenedFile::Interpreted(function);
         }
+        let debug = Places { debug_dir: &self.debug_dir, debuginfod: &self.debuginfod, progress };
         let file = match elf::open(module) {
             Ok(file) => Ok(file),
             // The file is missing or another one, but its debug file may still be there, and has its id.
             Err(failure @ (LookupFailure::Missing | LookupFailure::Changed)) => {
-                debug_file::by_build_id(&module.build_id, &self.debug_dir).ok_or(failure)
+                debug.by_build_id(&module.build_id).ok_or(failure)
             }
             Err(failure) => Err(failure),
         };
         match file {
             Ok(file) => {
-                let debug = debug_file::find(&file, &self.debug_dir);
-                NameSource::File(Box::new(SymbolFile::open(&file, debug.as_ref())))
+                let debug = debug.debug_of(&file);
+                OpenedFile::File(Box::new(SymbolFile::open(&file, debug.as_ref())))
             }
-            Err(failure) => NameSource::Nothing(failure),
+            Err(failure) => OpenedFile::Nothing(failure),
         }
     }
 }
 
+/// Where a module's names are to be had from.
+struct ModuleSource {
+    module: Module,
+    table: Option<Arc<Table>>,
+    /// Opened when it is needed first.
+    file: OnceLock<OpenedFile>,
+}
+
+impl ModuleSource {
+    fn new(resolver: &Resolver, module: &Module) -> ModuleSource {
+        let table = resolver.tables.of(module);
+        ModuleSource { module: module.clone(), table, file: OnceLock::new() }
+    }
+
+    fn names(&self, resolver: &Resolver, addresses: &[u64], progress: &dyn Progress) -> Names {
+        let of_file = |addresses: &[u64]| {
+            self.file.get_or_init(|| resolver.open(&self.module, progress)).names(addresses, progress)
+        };
+        let Some(table) = &self.table else { return of_file(addresses) };
+        if table.failure().is_some() {
+            let names = of_file(addresses);
+            if names.failure.is_none() || !table.has_names() && names.failure != Some(LookupFailure::Missing)
+            {
+                return names;
+            }
+        }
+        let unknown = table.unknown(addresses);
+        let mut names = table.names(addresses);
+        if !unknown.is_empty() {
+            let more = of_file(&unknown);
+            names.frames.extend(more.frames);
+            names.failure = names.failure.or(more.failure);
+        }
+        names
+    }
+}
+
 /// What there is to look up a module's addresses in.
-enum NameSource {
+enum OpenedFile {
     Place(Vec<SourceFrame>),
     /// Its addresses are lines.
     Interpreted(InterpretedFunction),
@@ -79,19 +142,19 @@ enum NameSource {
     Nothing(LookupFailure),
 }
 
-impl NameSource {
+impl OpenedFile {
     fn names(&self, addresses: &[u64], progress: &dyn Progress) -> Names {
         match self {
-            NameSource::Place(frames) => {
+            OpenedFile::Place(frames) => {
                 let frames = addresses.iter().map(|address| (*address, frames.clone())).collect();
                 Names { frames, failure: None }
             }
-            NameSource::Interpreted(function) => {
+            OpenedFile::Interpreted(function) => {
                 let frames = addresses.iter().map(|line| (*line, vec![at_line(function, *line)])).collect();
                 Names { frames, failure: None }
             }
-            NameSource::File(opened) => opened.names(addresses, progress),
-            NameSource::Nothing(failure) => Names::none(failure.clone()),
+            OpenedFile::File(opened) => opened.names(addresses, progress),
+            OpenedFile::Nothing(failure) => Names::none(failure.clone()),
         }
     }
 }
@@ -99,7 +162,7 @@ impl NameSource {
 /// Looks up addresses a few at a time, as they become known: a module stays open after the first of them.
 pub struct CachedResolver {
     resolver: Resolver,
-    sources: HashMap<Module, NameSource>,
+    sources: HashMap<Module, ModuleSource>,
 }
 
 impl CachedResolver {
@@ -112,8 +175,8 @@ impl CachedResolver {
     pub fn resolve(&mut self, requests: &[(Module, Vec<u64>)]) -> Vec<Names> {
         let CachedResolver { resolver, sources } = self;
         let names = requests.iter().map(|(module, addresses)| {
-            let source = sources.entry(module.clone()).or_insert_with(|| resolver.source_of(module));
-            source.names(addresses, &Silent)
+            let source = sources.entry(module.clone()).or_insert_with(|| ModuleSource::new(resolver, module));
+            source.names(resolver, addresses, &Silent)
         });
         names.collect()
     }

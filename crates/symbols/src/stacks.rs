@@ -172,7 +172,8 @@ fn place_of_call(frame: &Frame) -> u64 {
     if frame.is_return_address { frame.address.saturating_sub(1) } else { frame.address }
 }
 
-fn addresses_by_module(
+/// The addresses to look up for some stacks, by module.
+pub(crate) fn addresses_by_module(
     tree: &CallTree,
     wanted: impl IntoIterator<Item = NodeId>,
 ) -> BTreeMap<u32, BTreeSet<u64>> {
@@ -192,7 +193,8 @@ fn addresses_by_module(
     addresses
 }
 
-fn request(tree: &CallTree, module: u32, places: &BTreeSet<u64>) -> (Module, Vec<u64>) {
+/// The request for addresses of a module of a tree.
+pub(crate) fn request(tree: &CallTree, module: u32, places: &BTreeSet<u64>) -> (Module, Vec<u64>) {
     let module = &tree.modules[module as usize];
     let asked = Module { path: lossy(&module.path), build_id: module.build_id.clone() };
     (asked, places.iter().copied().collect())

@@ -1,5 +1,7 @@
 //! Small programs compiled here and looked up: with debug information, with it elsewhere, without it.
 
+mod sources;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -70,6 +70,7 @@ pub fn rewrite<S: Source + Sync, W: Write>(
             to.to.writer.process_end(*index, &ProcessEnd { peak, ..end.clone() }, &mut to.to.bytes);
         }
     }
+    to.symbols()?;
     if let Some(end) = trace.session_end() {
         let end = to.session_end(end.clone());
         to.to.writer.session_end(&end, &mut to.to.bytes);
@@ -113,6 +114,18 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
 
     fn process_info(&self, info: ProcessInfo) -> ProcessInfo {
         ProcessInfo { exe: self.name(&info.exe), command: self.names(&info.command), ..info }
+    }
+
+    /// Writes the names of addresses, unless names are to be others.
+    fn symbols(&mut self) -> Result<()> {
+        if self.changes.rename.is_some() {
+            return Ok(());
+        }
+        let mut modules = Vec::new();
+        let skipped = self.trace.symbols(&mut Scratch::default(), |module| modules.push(module))?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        self.to.writer.symbols(&modules, &mut self.to.bytes);
+        Ok(())
     }
 
     /// Writes the statistics of the heap under a process.

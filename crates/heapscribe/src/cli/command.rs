@@ -22,6 +22,7 @@ use super::run::RunArgs;
 use super::setup::{CompletionsArgs, ManArgs, ReferenceArgs};
 use super::snapshot::{ListArgs, SnapshotArgs};
 use super::subsample::{RedactArgs, SubsampleArgs};
+use super::symbols_command::SymbolsArgs;
 use super::top::TopArgs;
 use super::view::ViewArgs;
 use crate::exit;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     Subsample(SubsampleArgs),
     Redact(RedactArgs),
+    Symbols(SymbolsArgs),
     Hotspots(HotspotsArgs),
     Ps(PsArgs),
     Top(TopArgs),

@@ -19,7 +19,7 @@ pub(crate) const GROUPS: [Group; 6] = [
     },
     Group { title: "Running processes", commands: &["ps", "top", "snapshot", "list", "ctl"] },
     Group { title: "Heaps", commands: &["run", "replay", "pool-size", "install-libs"] },
-    Group { title: "Convert", commands: &["convert", "subsample", "redact"] },
+    Group { title: "Convert", commands: &["convert", "symbols", "subsample", "redact"] },
     Group { title: "Setup", commands: &["header", "completions", "man", "help"] },
 ];
 

@@ -43,6 +43,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_enum, default_value_t = TraceFormat::Native, help_heading = TRACE)]
     pub(crate) format: TraceFormat,
 
+    /// Put names of functions and lines into the trace at the end, so that it can be read on another machine
+    #[arg(long, help_heading = TRACE)]
+    pub(crate) embed_symbols: bool,
+
     /// Compression level of the trace, 1 (fastest) to 19 (smallest)
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = TRACE,
           value_parser = clap::value_parser!(i32).range(1..=19))]

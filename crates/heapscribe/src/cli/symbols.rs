@@ -13,6 +13,10 @@ pub(crate) struct SymbolArgs {
     /// Directory with separate debug files
     #[arg(long, value_name = "DIR", default_value = DEBUG_DIR, value_parser = parse_directory)]
     pub(crate) debug_dir: PathBuf,
+
+    /// Names that `heapscribe symbols` collected where the program's files are; can be given several times
+    #[arg(long = "symbols", value_name = "BUNDLE")]
+    pub(crate) bundles: Vec<PathBuf>,
 }
 
 /// The default one is there only where packages with debug information are installed.

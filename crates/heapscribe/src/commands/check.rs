@@ -18,6 +18,7 @@ use heapscribe_analyze::{Options, Recording};
 use heapscribe_formats::model::Evicted;
 
 use super::check_rules::rules;
+use super::resolver::resolver;
 use super::{output, partial};
 use crate::cli::CheckArgs;
 use crate::exit;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
             "there are no rules, on the command line or in the trace; add one, for example --max-leaked 0\n";
         message::refused(&clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what));
     }
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&trace])?;
     let mut checked = check(args, &trace, suppressions, &resolver);
     if let Some(path) = &args.baseline {
         let baseline = Baseline { path, trace: open(path, args)? };

@@ -7,6 +7,7 @@ use heapscribe_formats::heaplog::Style;
 
 use super::convert_one::one;
 use super::output::create;
+use super::resolver::resolver;
 use super::rewrite::copied;
 use super::{convert_aos, convert_exports, output, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
@@ -43,16 +44,16 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         (Kind::File(Format::Heaptrack), ConvertTo::Native) => input.heaptrack_into(create(&args.output)?)?,
         (Kind::File(Format::Memtrace), ConvertTo::Memtrace) => rewrite_memtrace(args, input)?,
         (_, ConvertTo::Memtrace) => {
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let trace = input.into_trace(args.salvage.into())?;
+            let resolver = resolver(&args.symbols, &[&trace])?;
             if memtrace::from::is_origin(&trace) {
                 return Err(lost_before(args).into());
             }
             memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(&args.output)?)?
         }
         (_, ConvertTo::Gotrace) => {
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let trace = input.into_trace(args.salvage.into())?;
+            let resolver = resolver(&args.symbols, &[&trace])?;
             gotrace::convert(&trace, one(args, &trace)?, &resolver, create(&args.output)?)?
         }
         // Each kind by name, so that the compiler asks how a format that is added becomes ours.

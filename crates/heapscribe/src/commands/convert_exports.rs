@@ -21,6 +21,7 @@ use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, spee
 
 use super::convert_one::one;
 use super::output::create;
+use super::resolver::resolver;
 use super::{convert_profiles, convert_tables, flame, partial, range};
 use crate::cli::{ConvertArgs, ConvertTo, Metric};
 
@@ -42,7 +43,7 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
         _ => {}
     }
     let (answer, measures) = answer(args, &trace)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&trace])?;
     let mut out = create(&args.output)?;
     let written = || format!("cannot write {}", args.output.display());
     match args.to {
@@ -174,7 +175,7 @@ fn notes(args: &ConvertArgs, trace: &Opened) -> Result<Vec<NamedNote>> {
 
 fn to_heaptrack(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     reject_no_events(args, trace)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[trace])?;
     let problems = heaptrack::to::convert(trace, one(args, trace)?, &resolver, create(&args.output)?)?;
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
@@ -183,7 +184,7 @@ fn to_massif(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     reject_no_events(args, trace)?;
     let options = Options { timeline_steps: MASSIF_STEPS, ..Options::default() };
     let answer = answer_of_one(trace, one(args, trace)?, &options);
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[trace])?;
     let stacks = ExportedStacks::look_up(&answer, &resolver);
     let mut out = create(&args.output)?;
     let written = massif::write(&stacks, &mut out).and_then(|()| out.flush());
@@ -209,7 +210,7 @@ fn to_dhat(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     if answer.evicted != Evicted::default() {
         return Err(lacks_first_events(&args.trace).into());
     }
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[trace])?;
     let stacks = ExportedStacks::look_up(&answer, &resolver);
     let groups = dhat::groups(&stacks);
     let end_mono_ns = answer.begin_mono_ns.saturating_add(answer.duration_ns);

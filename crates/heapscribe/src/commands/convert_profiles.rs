@@ -19,6 +19,7 @@ use heapscribe_views::process_labels;
 
 use super::partial;
 use super::range_samples::{Sampled, samples_of};
+use super::resolver::resolver;
 use crate::cli::{ConvertArgs, ConvertTo};
 
 /// Profiles of a series; more are a wrong unit rather than a wish.
@@ -27,7 +28,7 @@ const SERIES_MAX: u64 = 9999;
 /// Runs the command.
 pub(super) fn run(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     let about = About::of(trace);
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[trace])?;
     let (mut number, mut last) = (0, Answer::default());
     let mut each = |sampled: Sampled| {
         number += 1;

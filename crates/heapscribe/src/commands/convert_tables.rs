@@ -21,6 +21,7 @@ use heapscribe_symbols::lossy;
 use heapscribe_views::losses::Missing;
 use heapscribe_views::process_labels;
 
+use super::resolver::resolver;
 use super::{partial, range};
 use crate::cli::ConvertArgs;
 
@@ -44,7 +45,7 @@ pub(super) fn run(args: &ConvertArgs, trace: &Opened, format: TableFormat) -> Re
         let facts = TableFacts { name, sorted_by: sorted_by.to_vec(), facts: facts(&answer, trace) };
         TableFile::create(&args.output, format, facts).with_context(written)
     };
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[trace])?;
     let mut stacks = Stacks::default();
     let nodes: Vec<NodeId> = rows.rows.iter().map(|row| row.node).collect();
     stacks.add(&rows.tree, &nodes, &resolver);

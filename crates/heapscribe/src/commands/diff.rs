@@ -14,6 +14,7 @@ use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::limits::{TOP, TOP_JSON};
+use super::resolver::resolver;
 use super::{output, partial, range};
 use crate::cli::{DiffArgs, DiffSide, Metric};
 use heapscribe_convert::{Input, Opened};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let measure = measure(args, &sides, &traces)?;
     let answer = |n: usize| answer(args, &sides[n], &traces[n], measure);
     let answers = [answer(0)?, answer(1)?];
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&traces[0], &traces[1]])?;
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
     let diff = compare(&answers, &names, measure);
     let shown = sides.each_ref().map(|side| side.file.to_string_lossy());

@@ -11,6 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_narrow::narrowed;
 use super::flame_picture::{Caption, Form, draw, form, unit};
+use super::resolver::resolver;
 use super::{flame_go, partial, range, report_memory};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         _ => {}
     }
     let trace = input.into_trace(args.salvage.into())?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&trace])?;
     if args.is_pinned() {
         return flame_pinned(args, form, &trace, &resolver);
     }

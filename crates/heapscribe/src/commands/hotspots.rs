@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::resolver::resolver;
 use super::{partial, range};
 use crate::cli::HotspotsArgs;
 use heapscribe_analyze::estimate::Sampling;
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
     let measure = args.metric.measure();
     let answer = range::analyze_of(&trace, &args.trace, &args.choice.choice(), &args.range, measure)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&trace])?;
     let stacks = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s)));
     let stacks: Vec<_> = stacks.filter(|(_, weight)| *weight > 0).collect();
     let names = NamedStacks::look_up(&answer.tree, stacks.iter().map(|(node, _)| *node), &resolver);

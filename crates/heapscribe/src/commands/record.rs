@@ -11,7 +11,7 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
-use super::output;
+use super::{output, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
@@ -110,7 +110,8 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     if let Some(program) = unseen.as_ref().and_then(|unseen| unseen.unrecorded(started_mono_ns)) {
         drain.note_unrecorded(program);
     }
-    let (summary, failure) = drain.finish(status.map(child::exit_status));
+    let (mut summary, failure) = drain.finish(status.map(child::exit_status));
+    embed_symbols(args, &output, &mut summary);
     print_summary(args, &output, &summary, failure.is_some());
     if summary.stopped > 0 {
         stopped(&output);
@@ -251,6 +252,18 @@ fn follow(
             return Ok(status);
         }
         drain.wait(alive.as_ref().filter(|_| status.is_none()));
+    }
+}
+
+/// Puts names into the trace, when they are wanted; one without them is a trace, too.
+fn embed_symbols(args: &RecordArgs, output: &Path, summary: &mut Summary) {
+    // Those of memtrace have names anyway.
+    if !args.embed_symbols || args.format == TraceFormat::Memtrace {
+        return;
+    }
+    match symbols::embed(output, &crate::progress::resolver(Path::new(cli::DEBUG_DIR))) {
+        Ok(trace_bytes) => summary.trace_bytes = trace_bytes,
+        Err(e) => message::error(&e),
     }
 }
 

@@ -11,6 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
+use super::resolver::resolver;
 use super::{output, partial, report_go, report_memory, report_messages, report_range, terminal};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return report_go::run(args, input);
     }
     let trace = input.into_trace(args.salvage.into())?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[&trace])?;
     let mut out = output::stdout(args.json);
     if snapshot::is_one(&*trace) || args.memory {
         reject_messages(args)?;

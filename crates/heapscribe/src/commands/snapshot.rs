@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::named_snapshot::{self, Named};
+use super::resolver::resolver;
 use super::{output, partial};
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
@@ -91,7 +92,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
         SnapshotFormat::Native => inspect::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
             let (trace, saved) = Opened::of_snapshot(snapshot)?;
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+            let resolver = resolver(&args.symbols, &[])?;
             let profile = pprof::profile(&trace, args.by_block, &resolver)?;
             let mut file = create()?;
             if is_packed {

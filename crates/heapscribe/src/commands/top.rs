@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::resolver::resolver;
 use crate::cli::TopArgs;
 use crate::tui;
 use heapscribe_session::inspect;
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
         }
     };
     let session = found.open()?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolver = resolver(&args.symbols, &[])?;
     if args.once {
         tui::once(&session, interval, &resolver, &mut anstream::stdout().lock())?;
     } else {

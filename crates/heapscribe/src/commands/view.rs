@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::report::warn_of_messages;
+use super::resolver::resolver;
 use super::{output, view_live};
 use crate::background::in_background;
 use crate::cli::{ViewArgs, ViewMessagesArgs};
@@ -46,8 +47,9 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let open = |path: &PathBuf| Input::open(path)?.into_trace(args.salvage.into());
     let traces = args.traces.iter().map(open).collect::<Result<Vec<_>>>()?;
     let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
-    let viewers = (0..traces.len()).map(|n| {
-        let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let resolvers = traces.iter().map(|trace| resolver(&args.symbols, &[trace]));
+    let resolvers = resolvers.collect::<Result<Vec<_>>>()?;
+    let viewers = resolvers.into_iter().enumerate().map(|(n, resolver)| {
         let bar = IndexBar::new();
         let set = &mut |done, of| bar.set(done, of);
         let viewer = Viewer::open(&traces[n], &recordings[n], &args.traces[n], resolver, &args.index(), set);

@@ -16,6 +16,7 @@ use heapscribe_wire::mode::Mode;
 use serde_json::{Value, json};
 
 use super::ctl;
+use super::resolver::resolver;
 use crate::cli::{ViewArgs, parse_mode};
 
 /// A look holds allocations back for a moment: there is none earlier after the last one.
@@ -76,7 +77,7 @@ impl Live {
     ) -> Result<Option<(Snapshot, Sender<Response>)>> {
         let (trace, saved) = Opened::of_snapshot(snapshot)?;
         let recording = trace.recording();
-        let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+        let resolver = resolver(&args.symbols, &[])?;
         let index = IndexOptions { is_wanted: false, ..IndexOptions::default() };
         let viewer =
             Viewer::open(&trace, &recording, &args.traces[0], resolver, &index, &mut |_, _| {}).live();

@@ -49,6 +49,7 @@ mod spaces;
 mod stacks;
 mod static_exe;
 mod support;
+mod symbols;
 mod top;
 mod truth;
 mod unrecorded;

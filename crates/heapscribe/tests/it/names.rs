@@ -47,3 +47,40 @@ fn a_program_that_was_built_again_gives_no_names() {
     assert!(text.contains("/tool has changed since the recording."), "{text}");
     assert!(text.contains("      tool+0x"), "{text}");
 }
+
+#[test]
+fn a_bundle_names_what_is_not_there_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("tool");
+    let place = Place::with_trace(&trace_of(&program));
+    let commands = ["report run.hst --full", "report run.hst --json", "report run.hst", "hotspots run.hst"];
+    let before = commands.map(|command| place.stdout(command));
+    let (code, _, said) = place.all("symbols run.hst -o run.symbols");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("run.symbols: names of 1 address in 1 file"), "{said}");
+    std::fs::remove_file(&program).unwrap();
+    assert_ne!(place.stdout(commands[0]), before[0]);
+    let after = commands.map(|command| place.stdout(&format!("{command} --symbols run.symbols")));
+    assert_eq!(after, before);
+    place.stdout("flame run.hst -o out.folded --symbols run.symbols");
+    assert_eq!(file(&place.path("out.folded")), "main 5\n");
+    let failure = place.failure("report run.symbols");
+    assert!(failure.contains("error: run.symbols is a symbol bundle, not a heap trace"), "{failure}");
+    let bundle_of_bundle = place.all("symbols run.hst -o again.symbols --symbols run.symbols");
+    assert_eq!(bundle_of_bundle.0, Some(0));
+    let read = |name| std::fs::read(place.path(name)).unwrap();
+    assert_eq!(read("again.symbols"), read("run.symbols"));
+}
+
+#[test]
+fn what_is_no_bundle_is_refused() {
+    let place = Place::with_trace(&sample::tiny());
+    std::fs::write(place.path("text"), "main\n").unwrap();
+    for bundle in ["run.hst", "text"] {
+        let failure = place.failure(&format!("report run.hst --symbols {bundle}"));
+        assert!(failure.contains(&format!("error: {bundle} is no symbol bundle")), "{failure}");
+        assert!(failure.contains("heapscribe symbols TRACE -o BUNDLE"), "{failure}");
+    }
+    let failure = place.failure("symbols run.hst -o run.hst --force");
+    assert!(failure.contains("is both input and output"), "{failure}");
+}
