@@ -24,7 +24,7 @@ KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["
 POOLS = range(13, 15)
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
          "stack_bounds module_table no_session unknown_block thread_table replaced_block "
-         "rate_table registered_frames held name_table section_depth snapshot untimed forbidden not_written damaged").split()
+         "rate_table registered_frames held name_table section_depth snapshot untimed forbidden not_written damaged interpreted_frames").split()
 
 
 class Bad(Exception):

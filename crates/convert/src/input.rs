@@ -35,14 +35,19 @@ const FIRST_BYTES: usize = if detect::DETECT_BYTES > heapscribe_aos_log::read::D
     heapscribe_aos_log::read::DETECT_BYTES
 };
 
-/// What to do at damage in a memtrace file; ours are always read past it.
+/// How a file is read.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Salvage(pub bool);
+pub struct Salvage {
+    /// Whether damage in a memtrace file is skipped; ours are always read past it.
+    pub damage: bool,
+    /// Whether stacks keep the frames of an interpreter's own code beside those of the code that it runs.
+    pub native: bool,
+}
 
 impl Salvage {
     /// How to read.
     pub fn options(self, stacks: bool) -> ReadOptions {
-        ReadOptions { stacks, salvage: self.0 }
+        ReadOptions { stacks, salvage: self.damage }
     }
 }
 
@@ -122,6 +127,14 @@ impl Input {
     /// # Errors
     /// Of what has none, and when nothing of it can be read.
     pub fn into_trace(self, salvage: Salvage) -> Result<Opened> {
+        let mut opened = self.into_trace_of_ours(salvage)?;
+        if salvage.native {
+            opened.trace.keep_native();
+        }
+        Ok(opened)
+    }
+
+    fn into_trace_of_ours(self, salvage: Salvage) -> Result<Opened> {
         match self.kind {
             Kind::File(Format::Native | Format::Unknown) | Kind::Json => self.into_native(),
             Kind::Ring => self.gathered(),

@@ -23,6 +23,7 @@ mod definitions;
 mod enter;
 mod events;
 pub mod global;
+mod interpreter;
 mod lifecycle;
 mod live;
 mod log;

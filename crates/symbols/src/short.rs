@@ -24,9 +24,18 @@ const NOISE: [(&str, &str); 6] = [
 const OPERATORS: [&str; 14] =
     ["<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "<", ">", ","];
 
+/// What Python calls code that has no name of its own, behind the bracket.
+const PYTHON: [&str; 7] = ["module>", "locals>", "lambda>", "listcomp>", "dictcomp>", "setcomp>", "genexpr>"];
+
 /// The short form of a function's name.
 pub fn short(name: &str) -> String {
-    short_within(name, 0)
+    if is_pythons(name) { name.replace(".<locals>", "") } else { short_within(name, 0) }
+}
+
+/// Whether a name has brackets of Python's, which are no template's, and no others.
+fn is_pythons(name: &str) -> bool {
+    let is_known = |part: &str| PYTHON.iter().any(|known| part.starts_with(known));
+    name.contains('<') && name.split('<').skip(1).all(is_known)
 }
 
 /// The same of a name inside so many others.
@@ -230,6 +239,8 @@ mod tests {
                 "core::ops::function::FnOnce::call_once{{vtable.shim}}",
                 "core::ops::function::FnOnce::call_once{{vtable.shim}}",
             ),
+            ("<module>", "<module>"),
+            ("Shop.order.<locals>.<lambda>", "Shop.order.<lambda>"),
             ("<fn(i32) -> i32 as core::ops::function::FnOnce<(i32,)>>::call_once", "fn::call_once"),
             ("core::ptr::drop_in_place<alloc::vec::Vec<u8>>", "core::ptr::drop_in_place"),
             ("main.(*T).load", "main.(*T).load"),

@@ -104,8 +104,15 @@ fn is_language(frame: &NamedFrame) -> bool {
         let name = short(function);
         STARTS.contains(&name.as_str()) || NAMES.iter().any(|prefix| name.starts_with(prefix))
     });
-    let by_source = frame.file.as_deref().is_some_and(|file| SOURCES.iter().any(|part| file.contains(part)));
+    let by_source = frame.file.as_deref().is_some_and(|file| {
+        SOURCES.iter().any(|part| file.contains(part)) || frame.language.is_some() && is_pythons(file)
+    });
     by_name || by_source
+}
+
+/// Python's own modules, and those that were installed for it.
+fn is_pythons(file: &str) -> bool {
+    file.starts_with("<frozen ") || file.contains("/lib/python3")
 }
 
 /// `/usr/lib/x86_64-linux-gnu/libgtk-3.so.0`, but not `/usr/lib/libreoffice/program/libmergedlo.so`.

@@ -52,11 +52,13 @@ pub enum LossReason {
     NotWritten = 22,
     /// Events: they were in a part of the trace that is damaged. Whoever reads it counts them.
     Damaged = 23,
+    /// Stacks without the frames of an interpreter, which could not be read there, or had no room.
+    InterpretedFrames = 24,
 }
 
 impl LossReason {
     /// All, in the order of their numbers.
-    pub const ALL: [LossReason; 24] = [
+    pub const ALL: [LossReason; 25] = [
         LossReason::LogFull,
         LossReason::LogMemory,
         LossReason::Reentered,
@@ -81,6 +83,7 @@ impl LossReason {
         LossReason::Forbidden,
         LossReason::NotWritten,
         LossReason::Damaged,
+        LossReason::InterpretedFrames,
     ];
 
     /// Stacks that are cut, one after the other: what each thread counts in its own record.
@@ -114,6 +117,7 @@ impl LossReason {
             LossReason::Forbidden => "forbidden",
             LossReason::NotWritten => "not_written",
             LossReason::Damaged => "damaged",
+            LossReason::InterpretedFrames => "interpreted_frames",
         }
     }
 

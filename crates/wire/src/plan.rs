@@ -5,7 +5,8 @@
 //!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
 //!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
-//!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process
+//!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process,
+//!     bit 2 frames of interpreters are not recorded
 //!  68 bytes of rules that follow u32, see [`crate::real_time_rules`]
 //! ```
 
@@ -58,12 +59,15 @@ pub struct Plan {
     pub is_timed: bool,
     /// Whether the first call that breaks a rule of real time stops its process.
     pub stops: bool,
+    /// Whether frames of code that an interpreter runs are recorded.
+    pub reads_interpreters: bool,
     /// Bytes of rules behind these.
     pub rules_bytes: u32,
 }
 
 const TIMED: u32 = 1;
 const STOPS: u32 = 2;
+const NATIVE_ONLY: u32 = 4;
 
 impl Default for Plan {
     fn default() -> Self {
@@ -79,6 +83,7 @@ impl Default for Plan {
             seed: 0,
             is_timed: false,
             stops: false,
+            reads_interpreters: true,
             rules_bytes: 0,
         }
     }
@@ -101,7 +106,9 @@ impl Plan {
         out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
         out[48..56].copy_from_slice(&self.mode.to_word().to_le_bytes());
         out[56..64].copy_from_slice(&self.seed.to_le_bytes());
-        let flags = (u32::from(self.is_timed) * TIMED) | (u32::from(self.stops) * STOPS);
+        let flags = (u32::from(self.is_timed) * TIMED)
+            | (u32::from(self.stops) * STOPS)
+            | (u32::from(!self.reads_interpreters) * NATIVE_ONLY);
         out[64..68].copy_from_slice(&flags.to_le_bytes());
         out[68..72].copy_from_slice(&self.rules_bytes.to_le_bytes());
         out
@@ -126,6 +133,7 @@ impl Plan {
             seed: u64_at(56),
             is_timed: u32_at(64) & TIMED != 0,
             stops: u32_at(64) & STOPS != 0,
+            reads_interpreters: u32_at(64) & NATIVE_ONLY == 0,
             rules_bytes: u32_at(68),
         })
     }
@@ -149,6 +157,7 @@ mod tests {
             seed: 7,
             is_timed: true,
             stops: true,
+            reads_interpreters: false,
             rules_bytes: 300,
         };
         let mut bytes = plan.to_bytes();

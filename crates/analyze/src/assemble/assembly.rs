@@ -110,7 +110,7 @@ fn own_peak(results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId, begi
 
 impl Assembly {
     fn define<H: History>(&mut self, history: &H, process: usize) -> Definitions {
-        let mut definitions = Definitions::default();
+        let mut definitions = Definitions::new(history.keeps_native());
         let tree = &mut self.tree;
         let read = history.definitions(process, &mut |id, definition| {
             definitions.take(id, definition, tree);

@@ -14,7 +14,7 @@ pub fn calls<H: History>(history: &H, questions: &[Question<'_>]) -> CallsByProc
     let processes = history.processes();
     let rates = Rates::new(history, processes.len());
     for (process, facts) in processes.iter().enumerate() {
-        let mut definitions = Definitions::default();
+        let mut definitions = Definitions::new(history.keeps_native());
         let read =
             history.definitions(process, &mut |id, definition| definitions.take(id, definition, &mut tree));
         calls.problems.extend(read.err());

@@ -32,6 +32,11 @@ pub trait History: Sync {
         scratch: &'a mut Self::Scratch,
     ) -> Result<impl EventsInOrder + 'a, String>;
 
+    /// Whether frames of an interpreter's own code are kept in stacks with frames of the code that it runs.
+    fn keeps_native(&self) -> bool {
+        false
+    }
+
     /// Gives all definitions of a process, in their order.
     ///
     /// # Errors

@@ -236,6 +236,10 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         }
     }
 
+    fn keeps_native(&self) -> bool {
+        self.trace.keeps_native()
+    }
+
     fn definitions(
         &self,
         process: usize,

@@ -112,6 +112,10 @@ impl<H: History> History for Selection<'_, '_, H> {
         Ok(OfThreads { events, thread: facts.thread, wanted, skipped_ticks: 0, has_skipped: false })
     }
 
+    fn keeps_native(&self) -> bool {
+        self.split.history.keeps_native()
+    }
+
     fn definitions(
         &self,
         process: usize,

@@ -30,7 +30,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     let mut sums = BlockSums::default();
     let mut tree = TreeBuilder::default();
     let mut problems: Vec<String> = trace.problems().iter().map(ToString::to_string).collect();
-    let mut definitions = Definitions::default();
+    let mut definitions = Definitions::new(trace.keeps_native());
     let mut scratch = Scratch::default();
     let read = trace.definitions(process.index, &mut scratch, |id, definition| {
         definitions.take(id, definition, &mut tree);

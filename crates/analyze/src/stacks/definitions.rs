@@ -7,15 +7,29 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{FunctionId, StackId};
 
 use super::builder::TreeBuilder;
+use super::folding::Folding;
 use super::mapped::Mapped;
 use super::rates::RateMeans;
 use crate::answer::{Frame, NodeId};
 
+/// A node of a stack.
+#[derive(Clone, Copy, Debug, Default)]
+struct Defined {
+    id: StackId,
+    parent: StackId,
+    frame: Frame,
+    /// Whether an interpreter runs it.
+    is_interpreted: bool,
+    /// Whether that holds for it or any frame further out.
+    is_within: bool,
+}
+
 /// The stacks and threads of one process, as it defined them.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    /// Number, parent and frame, by number; numbers leap where definitions are missing.
-    nodes: Vec<(StackId, StackId, Frame)>,
+    /// By number; numbers leap where definitions are missing.
+    nodes: Vec<Defined>,
+    folding: Folding,
     /// Threads: number, kernel's number, name.
     pub(crate) threads: Vec<(u32, u32, Vec<u8>)>,
     /// Names of marks and sections.
@@ -28,18 +42,28 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
+    /// None yet. Frames of an interpreter's own code are left out of stacks with frames of the code that it runs, or kept.
+    pub(crate) fn new(keeps_native: bool) -> Definitions {
+        Definitions { folding: Folding::new(keeps_native), ..Definitions::default() }
+    }
+
     /// Takes the next definition; modules become modules of the tree.
     pub(crate) fn take(&mut self, id: StackId, definition: &Definition<'_>, tree: &mut TreeBuilder) {
         match definition {
             Definition::Node(node) => {
                 let frame = self.mapped.frame(node);
-                self.put(id, node.parent, frame);
+                self.put(Defined { id, parent: node.parent, frame, ..Defined::default() });
             }
             Definition::Cut { reason, parent } => {
-                self.put(id, *parent, Frame { cut: Some(*reason), ..Frame::default() });
+                let frame = Frame { cut: Some(*reason), ..Frame::default() };
+                self.put(Defined { id, parent: *parent, frame, ..Defined::default() });
             }
             Definition::Thread { id, tid, name, .. } => self.threads.push((id.0, *tid, name.to_vec())),
-            Definition::Module(module) => self.mapped.map(module, tree.module(module)),
+            Definition::Module(module) => {
+                let number = tree.module(module);
+                self.folding.module(number, module.name);
+                self.mapped.map(module, number);
+            }
             Definition::Unmapped => self.mapped = Mapped::default(),
             Definition::Name { id, name } => {
                 self.names.insert(id.0, name.to_vec());
@@ -50,20 +74,27 @@ impl Definitions {
             }
             Definition::Interpreted(node) => {
                 let module = self.functions.get(&node.function).copied();
-                self.put(id, node.parent, Frame { module, address: node.line.into(), ..Frame::default() });
+                let frame = Frame { module, address: node.line.into(), ..Frame::default() };
+                self.put(Defined { id, parent: node.parent, frame, is_interpreted: true, is_within: true });
             }
         }
     }
 
-    fn put(&mut self, id: StackId, parent: StackId, frame: Frame) {
-        if parent < id && self.nodes.last().is_none_or(|(last, ..)| *last < id) {
-            self.nodes.push((id, parent, frame));
+    fn put(&mut self, node: Defined) {
+        if node.parent >= node.id || self.nodes.last().is_some_and(|last| last.id >= node.id) {
+            return;
         }
+        let caller = self.get(node.parent).copied();
+        if let Some(caller) = caller.filter(|caller| node.is_interpreted && !caller.is_interpreted) {
+            self.folding.interpreter(&caller.frame);
+        }
+        let is_within = node.is_within || caller.is_some_and(|caller| caller.is_within);
+        self.nodes.push(Defined { is_within, ..node });
     }
 
-    fn get(&self, id: StackId) -> Option<(StackId, Frame)> {
-        let at = self.nodes.binary_search_by_key(&id, |(id, ..)| *id).ok()?;
-        Some((self.nodes[at].1, self.nodes[at].2))
+    fn get(&self, id: StackId) -> Option<&Defined> {
+        let at = self.nodes.binary_search_by_key(&id, |node| node.id).ok()?;
+        self.nodes.get(at)
     }
 
     /// The tree's nodes of a process's stacks, which are in ascending order.
@@ -72,27 +103,31 @@ impl Definitions {
         stacks.map(|stack| self.node(tree, stack, &mut known, &mut path)).collect()
     }
 
-    /// Goes out to the first frame that is known in the tree, and back in.
+    /// Goes out to the first frame that is known in the tree, and back in. What is outside of an interpreter's frames is
+    /// left out of stacks that have some, and so two things.
     fn node(
         &self,
         tree: &mut TreeBuilder,
         stack: StackId,
-        known: &mut HashMap<StackId, NodeId>,
-        path: &mut Vec<(StackId, Frame)>,
+        known: &mut HashMap<(StackId, bool), NodeId>,
+        path: &mut Vec<Defined>,
     ) -> NodeId {
         let (mut at, mut node) = (stack, tree.root());
+        let folds = self.get(stack).is_some_and(|leaf| leaf.is_within);
         while at != StackId::UNKNOWN {
-            if let Some(&found) = known.get(&at) {
+            if let Some(&found) = known.get(&(at, folds)) {
                 node = found;
                 break;
             }
-            let Some((parent, frame)) = self.get(at) else { break };
-            path.push((at, frame));
-            at = parent;
+            let Some(defined) = self.get(at) else { break };
+            path.push(*defined);
+            at = defined.parent;
         }
-        while let Some((stack, frame)) = path.pop() {
-            node = tree.child(node, frame);
-            known.insert(stack, node);
+        while let Some(defined) = path.pop() {
+            if !folds || !self.folding.leaves_out(&defined.frame, defined.is_within) {
+                node = tree.child(node, defined.frame);
+            }
+            known.insert((defined.id, folds), node);
         }
         node
     }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod definitions;
+mod folding;
 pub mod gathered;
 mod mapped;
 pub mod placed;

@@ -23,7 +23,7 @@ pub fn place<H: History>(history: &H, stacks: &[(usize, StackId)], splits_proces
     let (mut tree, mut placed) = (TreeBuilder::default(), Placed::default());
     for of_process in stacks.chunk_by(|a, b| a.0 == b.0) {
         tree.put_under(splits_processes.then_some(of_process[0].0));
-        let mut definitions = Definitions::default();
+        let mut definitions = Definitions::new(history.keeps_native());
         let read = history.definitions(of_process[0].0, &mut |id, definition| {
             definitions.take(id, definition, &mut tree);
         });

@@ -35,6 +35,7 @@ pub struct Trace<S> {
     some_info: ProcessInfo,
     evicted: Evicted,
     symbols: Vec<u64>,
+    keeps_native: bool,
 }
 
 /// The events of a chunk.
@@ -95,7 +96,18 @@ impl<S: Source> Trace<S> {
             some_info,
             evicted: catalog.evicted,
             symbols: catalog.symbols,
+            keeps_native: false,
         })
+    }
+
+    /// The frames of an interpreter's own code are to be shown, too, beside those of the code that it runs.
+    pub fn keep_native(&mut self) {
+        self.keeps_native = true;
+    }
+
+    /// Whether they are.
+    pub fn keeps_native(&self) -> bool {
+        self.keeps_native
     }
 
     /// What the recording was; `None` when that block is damaged.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::help::TEMPLATE;
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 use heapscribe_units::{parse_bytes, parse_duration};
@@ -127,7 +127,7 @@ pub(crate) struct CheckArgs {
     pub(crate) top: usize,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

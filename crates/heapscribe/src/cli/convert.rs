@@ -11,7 +11,7 @@ use super::help::TEMPLATE;
 use super::messages::{LayoutYear, MessageArgs};
 use super::metric::Metric;
 use super::range::PartArgs;
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use super::tables::TableArgs;
 use crate::exit;
@@ -82,7 +82,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) reading: MessageArgs,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

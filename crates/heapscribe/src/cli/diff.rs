@@ -8,7 +8,7 @@ use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::range::{BaselineArgs, RangeArgs};
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 use heapscribe_diagnostics::Problem;
@@ -54,7 +54,7 @@ pub(crate) struct DiffArgs {
     baseline: BaselineArgs,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -9,7 +9,7 @@ use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::range::RangeArgs;
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
@@ -52,7 +52,7 @@ pub(crate) struct FlameArgs {
     pub(crate) range: RangeArgs,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -8,7 +8,7 @@ use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::range::RangeArgs;
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
@@ -39,7 +39,7 @@ pub(crate) struct HotspotsArgs {
     pub(crate) range: RangeArgs,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -19,8 +19,32 @@ impl SalvageArgs {
     }
 }
 
+/// The same of commands that show stacks.
+#[derive(Clone, Copy, Default, Debug, Args)]
+pub(crate) struct StackArgs {
+    #[command(flatten)]
+    salvage: SalvageArgs,
+
+    /// Show the interpreter's own frames, too, in stacks of Python code
+    #[arg(long)]
+    native: bool,
+}
+
+impl StackArgs {
+    /// How to read.
+    pub(crate) fn options(self, stacks: bool) -> ReadOptions {
+        self.salvage.options(stacks)
+    }
+}
+
+impl From<StackArgs> for Salvage {
+    fn from(StackArgs { salvage, native }: StackArgs) -> Salvage {
+        Salvage { native, ..Salvage::from(salvage) }
+    }
+}
+
 impl From<SalvageArgs> for Salvage {
     fn from(args: SalvageArgs) -> Salvage {
-        Salvage(args.salvage)
+        Salvage { damage: args.salvage, native: false }
     }
 }

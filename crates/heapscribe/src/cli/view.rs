@@ -8,7 +8,7 @@ use heapscribe_units::parse_bytes;
 
 use super::help::TEMPLATE;
 use super::messages::ViewMessagesArgs;
-use super::salvage::SalvageArgs;
+use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
@@ -59,7 +59,7 @@ pub(crate) struct ViewArgs {
     no_index: bool,
 
     #[command(flatten)]
-    pub(crate) salvage: SalvageArgs,
+    pub(crate) salvage: StackArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

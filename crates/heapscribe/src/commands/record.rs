@@ -170,6 +170,7 @@ fn plan(args: &RecordArgs) -> Plan {
         seed: args.sample_seed.unwrap_or(0),
         is_timed: args.real_time.latency,
         stops: args.real_time.rt_abort,
+        reads_interpreters: !args.no_interpreter_frames,
         ..Plan::default()
     }
 }

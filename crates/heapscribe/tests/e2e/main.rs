@@ -36,6 +36,7 @@ mod missing;
 mod modes;
 mod own_heaps;
 mod plugins;
+mod python;
 mod real_time;
 mod replay;
 mod ring;

@@ -20,12 +20,21 @@ fn json_has_language_function_file_and_line() {
         json!(["python", "Server.serve", "/srv/web.py", 12, null]),
     ];
     assert_eq!(frames, expected);
-    assert_eq!(of(700)[2].get("language"), None, "a frame of the program's own code has none");
+    assert_eq!(of(700).as_array().unwrap().len(), 2, "the interpreter's own frames are left out");
     let callback = of(50);
     assert_eq!(
         (&callback[0]["function"], &callback[1]["module"]),
         (&Value::Null, &json!("/nonexistent/libgui.so"))
     );
+}
+
+#[test]
+fn native_frames_are_shown_when_asked_for() {
+    let place = Place::with_trace(&sample::interpreted());
+    let report: Value = serde_json::from_str(&place.stdout("report run.hst --json --native")).unwrap();
+    let stack = report["stacks"].as_array().unwrap().iter().find(|stack| stack["bytes"] == 700).unwrap();
+    let languages: Vec<_> = stack["frames"].as_array().unwrap().iter().map(|f| f.get("language")).collect();
+    assert_eq!(languages, [Some(&json!("python")), Some(&json!("python")), None, None]);
 }
 
 #[test]

@@ -180,11 +180,13 @@ pub(crate) fn interpreted() -> Vec<u8> {
         function(2, b"handle", b"/srv/app.py", 40),
     ]);
     all.extend([node(2, 1, 12), node(7, 2, 44)]);
-    let pc = CodeAddress(0x20060);
-    all.push(Definition::Node(Node { parent: StackId(8), pc, guesses: false, exact: false }));
-    all.push(node(9, 3, 0));
+    let native = |parent, pc| {
+        let (parent, pc) = (StackId(parent), CodeAddress(pc));
+        Definition::Node(Node { parent, pc, guesses: false, exact: false })
+    };
+    all.extend([native(8, 0x20060), native(9, 0x1400), node(10, 3, 0)]);
     t.define(app, &all);
-    let events = [(1, alloc(Call::Malloc, 700, StackId(8))), (1, alloc(Call::Malloc, 50, StackId(10)))];
+    let events = [(1, alloc(Call::Malloc, 700, StackId(8))), (1, alloc(Call::Malloc, 50, StackId(11)))];
     t.chunk(app, 1, 1, &events);
     t.end(app, HowEnded::Exited, 2, &[]);
     t.finish()

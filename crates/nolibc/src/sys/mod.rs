@@ -10,6 +10,7 @@ mod file;
 mod forbidden;
 mod futex;
 mod memory;
+mod own_memory;
 mod path;
 mod process;
 mod readable;
@@ -24,6 +25,7 @@ pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read, protect_read_write,
     unmap,
 };
+pub use own_memory::{is_writable, read_own};
 pub use path::{has_attribute, stat_path, symlink, unlink};
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, exit,

@@ -58,6 +58,8 @@ pub(super) mod number {
     pub(in crate::sys) const FALLOCATE: usize = 285;
     pub(in crate::sys) const RENAMEAT2: usize = 316;
     pub(in crate::sys) const PRLIMIT64: usize = 302;
+    pub(in crate::sys) const PROCESS_VM_READV: usize = 310;
+    pub(in crate::sys) const PROCESS_VM_WRITEV: usize = 311;
 }
 
 /// Makes system call `n`.

@@ -15,7 +15,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use heapscribe_wire::definitions::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, InterpretedNode, Node};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, StackId};
 
@@ -176,11 +176,7 @@ impl Interner {
         }
         for index in len..path.len() {
             let PathNode { hash, frame, .. } = path.node(index);
-            let pc = CodeAddress(frame.address());
-            let definition = match frame {
-                Frame::GAP => Definition::Cut { reason: LossReason::StackDepth as u8, parent },
-                _ => Definition::Node(Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }),
-            };
+            let definition = definition_of(frame, parent);
             modules |= unloadable(frame);
             parent = self.append(hash, modules, &definition, definitions, held)?;
             path.set_id(index, parent);
@@ -191,6 +187,15 @@ impl Interner {
     /// Under the lock, after the change: who sees the count sees what was changed.
     fn count_change(&self) {
         self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+
+    /// Another hash for a path that has a number: of what the path was put together from.
+    pub(crate) fn alias(&self, alias: PathHash, path: PathHash, id: StackId, held: &Held<'_>) {
+        let Some(table) = self.with_room(held) else { return };
+        let modules = table.value(path.key()) >> 32;
+        let is_new = table.insert(alias.key(), modules << 32 | u64::from(id.0));
+        self.entries.store(self.entries.load(Ordering::Relaxed) + usize::from(is_new), Ordering::Relaxed);
+        self.count_change();
     }
 
     fn append(
@@ -255,6 +260,15 @@ impl Interner {
         }
         self.count_change(); // who has looked into the old one may have found it empty
         Some(table)
+    }
+}
+
+fn definition_of(frame: Frame, parent: StackId) -> Definition<'static> {
+    let pc = CodeAddress(frame.address());
+    match (frame, frame.as_interpreted()) {
+        (Frame::GAP, _) => Definition::Cut { reason: LossReason::StackDepth as u8, parent },
+        (_, Some((function, line))) => Definition::Interpreted(InterpretedNode { parent, function, line }),
+        _ => Definition::Node(Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }),
     }
 }
 

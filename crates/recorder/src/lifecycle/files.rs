@@ -15,6 +15,7 @@ use heapscribe_wire::plan::Plan;
 
 use super::base;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
+use crate::interpreter::functions::Functions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;
@@ -105,6 +106,8 @@ pub(super) unsafe fn create(
         log: Log::new(log, *plan, steps),
         definitions: DefinitionWriter::new(defs, head),
         interner: Interner::default(),
+        reads_interpreters: plan.reads_interpreters,
+        functions: Functions::default(),
         names: Names::default(),
         rates: Rates::default(),
         live,

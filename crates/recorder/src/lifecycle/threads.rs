@@ -51,7 +51,10 @@ fn begin(thread: &Thread, tid: u32, session: &Session) {
     thread.stack.set(None);
     thread.sampling.clear();
     // SAFETY: the thread's own; no hook is in it yet.
-    unsafe { (*thread.stacks.get()).forget() };
+    unsafe {
+        (*thread.stacks.get()).forget();
+        (*thread.interpreted.get()).forget();
+    }
     thread.regions.clear();
     thread.pool_regions.clear();
     thread.sections.clear();

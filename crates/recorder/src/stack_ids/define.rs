@@ -6,14 +6,20 @@ use heapscribe_wire::ids::StackId;
 
 use super::capture::Capture;
 use crate::definitions::Path;
+use crate::interpreter::check;
 use crate::modules;
 use crate::unwind::{Frame, PathHash};
 
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
 pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
-    let Capture { session, epoch, .. } = *capture;
     capture.count_cut(path.cut());
     capture.count_cut(path.has_gap().then_some(LossReason::StackDepth));
+    numbered(path, hash, capture)
+}
+
+/// The same, where it was counted before whether the path is cut.
+pub(super) fn numbered(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
+    let Capture { session, epoch, .. } = *capture;
     let is_current = modules::epoch().generation() == epoch.generation();
     let known = if is_current { session.interner.find(hash) } else { None };
     match known {
@@ -39,7 +45,7 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     if held.is_some() && modules::epoch().generation() != epoch.generation() {
         return None;
     }
-    let unloadable = |frame: Frame| modules::unloadable_bit(code_of(frame));
+    let unloadable = |frame: Frame| code_of(frame).map_or(0, modules::unloadable_bit);
     let defined =
         held.and_then(|held| session.interner.define(path, known, &session.definitions, unloadable, &held));
     Some(defined.unwrap_or_else(|| {
@@ -48,9 +54,10 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     }))
 }
 
-/// An address of the instruction that a frame is at.
-fn code_of(frame: Frame) -> usize {
-    (frame.address() as usize).wrapping_sub(usize::from(!frame.is_exact()))
+/// An address of the instruction that a frame is at; none of one that an interpreter runs.
+fn code_of(frame: Frame) -> Option<usize> {
+    let address = frame.as_interpreted().is_none().then_some(frame.address() as usize)?;
+    Some(address.wrapping_sub(usize::from(!frame.is_exact())))
 }
 
 /// Names the modules of frames that are to be defined, so that none is defined before its module. Done
@@ -60,13 +67,15 @@ fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
     let loader: &Loader = capture.unwinder.loader;
     let mut last: Option<ModuleText> = None;
     for index in first..path.len() {
-        let code = code_of(path.node(index).frame);
+        let Some(code) = code_of(path.node(index).frame) else { continue };
         if last.is_some_and(|text| text.contains(code)) {
             continue;
         }
         last = loader.find_text(code);
-        if let Some(text) = &last {
-            let _ = modules::announce(text, loader, capture.session);
+        if let Some(text) = &last
+            && !modules::announce(text, loader, capture.session)
+        {
+            check::meet(text, loader);
         }
     }
 }

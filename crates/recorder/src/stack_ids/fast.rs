@@ -5,9 +5,12 @@ use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent};
 use super::define::define;
+use super::interpreted::with_interpreted;
+use super::native::Native;
 use super::slow::capture_slow;
 use super::verify;
 use crate::definitions::CachedStackPath;
+use crate::interpreter::check;
 use crate::state::{CachedStacks, Session, Thread, count_cut_stack};
 use crate::unwind::cached::CachedStack;
 use crate::unwind::cached_path::{self, SetIndex};
@@ -24,12 +27,36 @@ pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &S
     let epoch = modules::epoch();
     // SAFETY: the registers are the caller's, which is active.
     unsafe {
-        match look_up(registers, thread, session, epoch) {
-            Ok(id) if session.verify_every == 0 => id,
+        let native = match look_up(registers, thread, session, epoch) {
+            Ok(id) if session.verify_every == 0 => Native::Usual(id),
             Ok(id) => verified(id, registers, thread, session, epoch),
             Err(looked) => capture(looked, registers, thread, session, epoch),
+        };
+        if check::is_possible() {
+            interpreted(native, registers, thread, session, epoch)
+        } else {
+            native.id()
         }
     }
+}
+
+/// The number with the frames of an interpreter.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active.
+#[inline(never)]
+unsafe fn interpreted(
+    native: Native,
+    registers: Registers,
+    thread: &Thread,
+    session: &Session,
+    epoch: modules::Epoch,
+) -> StackId {
+    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else { return native.id() };
+    let unwinder = Unwinder { loader, cache, known: None };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe { with_interpreted(&capture, native) }
 }
 
 /// What a look at the cached stack has told before it is walked.
@@ -94,9 +121,9 @@ unsafe fn capture(
     thread: &Thread,
     session: &Session,
     epoch: modules::Epoch,
-) -> StackId {
+) -> Native {
     let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
-        return StackId::UNKNOWN;
+        return Native::Unusual(StackId::UNKNOWN);
     };
     let unwinder = Unwinder { loader, cache, known: None };
     let capture = Capture { registers, thread, session, unwinder, epoch };
@@ -104,7 +131,7 @@ unsafe fn capture(
     // its end; the cached stacks are the thread's own, and one hook at a time uses them.
     unsafe {
         let walked = looked.and_then(|looked| walk_own(&capture, looked, &mut *thread.stacks.get()));
-        walked.unwrap_or_else(|| capture_slow(capture))
+        walked.map_or_else(|| capture_slow(capture), Native::Usual)
     }
 }
 
@@ -120,16 +147,18 @@ unsafe fn verified(
     thread: &Thread,
     session: &Session,
     epoch: modules::Epoch,
-) -> StackId {
-    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else { return id };
+) -> Native {
+    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
+        return Native::Usual(id);
+    };
     let unwinder = Unwinder { loader, cache, known: None };
     let capture = Capture { registers, thread, session, unwinder, epoch };
-    let Some(stack) = thread.stack.get() else { return id };
+    let Some(stack) = thread.stack.get() else { return Native::Usual(id) };
     // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable to its end; one hook at a
     // time uses the cached stacks.
     unsafe {
         let confirmed = verify::confirmed(&capture, stack, &mut *thread.stacks.get(), id);
-        confirmed.unwrap_or_else(|| capture_slow(capture))
+        confirmed.map_or_else(|| capture_slow(capture), Native::Usual)
     }
 }
 

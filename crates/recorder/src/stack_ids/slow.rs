@@ -10,6 +10,7 @@ use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::chain::{self, Leaf, walk_one};
 use super::define::number_of;
+use super::native::Native;
 use super::stacks_met::StacksMet;
 use super::{bounds, verify};
 use crate::definitions::{CachedStackPath, UncachedPath};
@@ -48,19 +49,19 @@ impl Context for Announcing<'_> {
 /// * The capture's registers are those of the hook's caller, which is still active.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
+pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> Native {
     // A module that is found unloaded begins a new generation, in which the others are not named yet: walked
     // again, and named.
     for _ in 0..WALKS_MAX {
         let Some(found) = bounds::find(&capture) else {
             capture.count_cut(Some(LossReason::StackBounds));
-            return StackId::UNKNOWN;
+            return Native::Unusual(StackId::UNKNOWN);
         };
         // SAFETY: the registers are the caller's, which is active, on the stack, which is readable as far as was found.
         let id = unsafe {
             match found.index {
                 Some(index) if capture.epoch.is_quiet() => walk_cached(&capture, found, index),
-                _ => walk_uncached(&capture, found, WALK_DEPTH_MAX),
+                _ => walk_uncached(&capture, found, WALK_DEPTH_MAX).map(Native::Unusual),
             }
         };
         if let Some(id) = id {
@@ -69,7 +70,7 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
         capture.epoch = modules::epoch();
     }
     capture.session.head.count_loss(LossReason::StackTable);
-    StackId::UNKNOWN
+    Native::Unusual(StackId::UNKNOWN)
 }
 
 /// Walks on from what is cached of a stack. `None` when it is to be tried again.
@@ -77,7 +78,7 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
 /// * That is readable from the stack pointer as far as was found, which is beyond all that is cached of it at `index`.
-unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) -> Option<StackId> {
+unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) -> Option<Native> {
     let CallersStack { range: stack, readable, .. } = found;
     let Capture { registers, thread, .. } = *capture;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
@@ -100,13 +101,15 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
     let id = match id {
         Ok(id) => id,
         // SAFETY: the registers are the caller's, on the stack that was found.
-        Err(frames_max) => return unsafe { walk_uncached(capture, found, frames_max) },
+        Err(frames_max) => return unsafe { walk_uncached(capture, found, frames_max) }.map(Native::Unusual),
     };
     // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
     match unsafe { verify::confirmed(capture, stack, stacks, id) } {
-        Some(id) => Some(id),
+        // No walk that is cached has a signal's frame.
+        Some(id) if index == Index::Own => Some(Native::Usual(id)),
+        Some(id) => Some(Native::Unusual(id)),
         // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-        None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
+        None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) }.map(Native::Unusual),
     }
 }
 

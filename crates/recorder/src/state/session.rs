@@ -7,6 +7,7 @@ use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, SharedHead};
 
 use super::threads::Threads;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
+use crate::interpreter::functions::Functions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::clock;
@@ -37,6 +38,10 @@ pub(crate) struct Session {
     pub definitions: DefinitionWriter,
     /// Numbers of stacks.
     pub interner: Interner,
+    /// Whether frames of interpreters are recorded.
+    pub reads_interpreters: bool,
+    /// What is known of functions that an interpreter runs.
+    pub functions: Functions,
     /// Numbers of names.
     pub names: Names,
     /// Numbers of sampling rates.

@@ -15,6 +15,7 @@ use super::cached_stacks::CachedStacks;
 use super::counts::Counts;
 use super::sampling::Sampling;
 use super::sections::Sections;
+use crate::interpreter::chain::InterpretedFrames;
 use crate::live::RegionCache;
 use crate::log::OpenChunk;
 use crate::unwind::StackRange;
@@ -70,6 +71,8 @@ pub(crate) struct Thread {
     pub chunk_rate: Cell<RateId>,
     /// Its cached stacks.
     pub stacks: UnsafeCell<CachedStacks>,
+    /// The frames of an interpreter that it runs.
+    pub interpreted: UnsafeCell<InterpretedFrames>,
     /// Captures of its stack, as far as they are counted for the cross-check.
     pub captures: Cell<u32>,
 }
@@ -102,6 +105,7 @@ impl Thread {
             (&raw mut (*thread).pool_regions).write(RegionCache::default());
             (&raw mut (*thread).sampling).write(Sampling::new());
             (&raw mut (*thread).stacks).write(UnsafeCell::new(stacks));
+            (&raw mut (*thread).interpreted).write(UnsafeCell::new(InterpretedFrames::default()));
             place.as_ref()
         }
     }

@@ -1,6 +1,8 @@
 //! What a walk is made of: registers, frames and where they are, what a step leads to, and why a walk ends.
 
 use heapscribe_nolibc::loader::ModuleText;
+use heapscribe_wire::ids::FunctionId;
+use heapscribe_wire::limits::LINE_BITS;
 
 use super::bounds::StackRange;
 
@@ -20,6 +22,7 @@ pub struct Registers {
 /// | bits  | field                                                                                     |
 /// |-------|-------------------------------------------------------------------------------------------|
 /// | 0..62 | address                                                                                   |
+/// | 61    | 1: of an interpreter: bits 29..61 are the number of its function, 0..29 the line; 62 and 63 are 0       |
 /// | 62    | 1: its caller was found by a frame pointer that nothing vouches for                        |
 /// | 63    | 1: the address of the interrupted instruction; 0: a return address, behind its call       |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -29,12 +32,41 @@ pub struct Frame(u64);
 impl Frame {
     const EXACT: u64 = 1 << 63;
     const GUESSES: u64 = 1 << 62;
+    const INTERPRETED: u64 = 1 << 61;
     /// No frame, but what stands for frames that were left out of a path that is too deep.
     pub(crate) const GAP: Frame = Frame(Self::EXACT | Self::GUESSES);
 
     #[inline(always)]
     pub(super) const fn new(pc: usize, is_exact: bool) -> Frame {
         Frame(pc as u64 & !(Self::EXACT | Self::GUESSES) | if is_exact { Self::EXACT } else { 0 })
+    }
+
+    /// A frame that an interpreter runs.
+    pub(crate) const fn interpreted(function: FunctionId, line: u32) -> Frame {
+        Frame(Self::INTERPRETED | (function.0 as u64) << LINE_BITS | line as u64 & ((1 << LINE_BITS) - 1))
+    }
+
+    /// The function and the line of a frame that an interpreter runs.
+    pub(crate) const fn as_interpreted(self) -> Option<(FunctionId, u32)> {
+        let function = FunctionId(((self.0 & !Self::INTERPRETED) >> LINE_BITS) as u32);
+        let line = (self.0 & ((1 << LINE_BITS) - 1)) as u32;
+        if self.0 & (Self::INTERPRETED | Self::GAP.0) == Self::INTERPRETED {
+            Some((function, line))
+        } else {
+            None
+        }
+    }
+
+    /// The frame of these bits, which another one had.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u64) -> Frame {
+        Frame(bits)
+    }
+
+    /// For hashes: the frame together with one of up to four places.
+    #[inline(always)]
+    pub(crate) const fn in_place(self, place: u64) -> Frame {
+        Frame(self.0 ^ place << 62)
     }
 
     /// The same frame, whose caller was guessed.

@@ -1,0 +1,277 @@
+//! Whether there is an interpreter whose frames can be read: looked for among the modules that stacks run through, then
+//! checked on a thread that runs it. What does not fit leaves stacks native.
+//!
+//! ```text
+//!   nothing -> candidate -> reading        a module that has the interpreter's loop; frames as expected on a thread
+//!                        '> refused        of another version or build, or loaded so that it may be unloaded
+//! ```
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use heapscribe_nolibc::loader::{Loader, ModuleText};
+
+use super::layout::{
+    Chain, LOCK_HOLDER, LOCK_IS_TAKEN, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, TYPE_FREE,
+};
+use super::read::{Kernel, Read};
+
+const NOTHING: u32 = 0;
+const CANDIDATE: u32 = 1;
+const CHECKING: u32 = 2;
+const READING: u32 = 3;
+const REFUSED: u32 = 4;
+
+static STATE: AtomicU32 = AtomicU32::new(NOTHING);
+/// Captures since there is a candidate, and checks that found something else than expected.
+static CAPTURES: AtomicU32 = AtomicU32::new(0);
+static MISFITS: AtomicU32 = AtomicU32::new(0);
+/// What frees a code object, as the interpreter has it.
+static FREE_CODE: AtomicUsize = AtomicUsize::new(0);
+
+/// An interpreter is made while it runs: so often it may be found half made.
+const MISFITS_MAX: u32 = 64;
+/// After the first captures, one of so many is used for a check.
+const CAPTURES_BETWEEN: u32 = 1024;
+/// Frames that a check looks at.
+const FRAMES_CHECKED: usize = 1000;
+/// Where glibc keeps a thread's value of the first key, from the thread pointer on: `specific_1stblock` of its
+/// `struct pthread`; a sequence number and the value for each of 32 keys.
+const FIRST_KEY: usize = 0x310;
+const KEYS: usize = 32;
+const KEY_BYTES: usize = 16;
+
+/// An interpreter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interpreter {
+    /// Where it keeps what.
+    pub layout: Layout,
+    /// `_PyRuntime`.
+    runtime: usize,
+    /// `PyCode_Type`.
+    code_type: usize,
+    /// The word that names the thread which has its lock.
+    holder: usize,
+    /// The word that says whether the lock is taken; 0: the holder is none when it is not.
+    is_taken: usize,
+    /// A thread's value of the key, from the thread pointer on.
+    slot: usize,
+}
+
+struct Place(UnsafeCell<Interpreter>);
+// SAFETY: written by the one thread that has set CHECKING, or found the candidate; read after READING was seen.
+unsafe impl Sync for Place {}
+static INTERPRETER: Place = Place(UnsafeCell::new(Interpreter::NONE));
+
+/// Whether stacks may have frames of an interpreter, or it is not known yet.
+#[inline(always)]
+pub(crate) fn is_possible() -> bool {
+    matches!(STATE.load(Ordering::Acquire), CANDIDATE | READING)
+}
+
+/// A module that stacks are found to run through: is it an interpreter?
+#[cold]
+pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
+    const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
+    if STATE.load(Ordering::Relaxed) != NOTHING {
+        return;
+    }
+    let find = |name: &[u8]| loader.find_in_module_of(name, text.start as *const ());
+    if find(LOOP).is_none()
+        || STATE.compare_exchange(NOTHING, CHECKING, Ordering::AcqRel, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    let candidate = candidate(find, loader.is_initial(text));
+    if let Some(candidate) = candidate {
+        // SAFETY: this thread has set CHECKING.
+        unsafe { *INTERPRETER.0.get() = candidate };
+    }
+    STATE.store(if candidate.is_some() { CANDIDATE } else { REFUSED }, Ordering::Release);
+}
+
+/// One that might be unloaded is none: its memory is read without asking.
+fn candidate(find: impl Fn(&[u8]) -> Option<*const ()>, stays: bool) -> Option<Interpreter> {
+    let address = |name: &[u8]| find(name).map(|address| address as usize).filter(|_| stays);
+    let (runtime, code_type) = (address(b"_PyRuntime")?, address(b"PyCode_Type")?);
+    let minor = match address(b"Py_Version") {
+        // SAFETY: a constant of a module that stays.
+        Some(version) => unsafe { (version as *const u32).read() },
+        None if address(b"Py_Is").is_some() => 0x030a_0000,
+        None => return None,
+    };
+    let layout = (minor >> 24 == 3).then(|| Layout::of((minor >> 16) as u8))??;
+    Some(Interpreter { layout, runtime, code_type, ..Interpreter::NONE })
+}
+
+/// The interpreter whose frames can be read, checked by this capture if need be. `free_code` is called before a code
+/// object is freed.
+#[inline(always)]
+pub(crate) fn current(
+    kernel: Kernel,
+    thread_pointer: usize,
+    free_code: FreeCode,
+) -> Option<&'static Interpreter> {
+    if STATE.load(Ordering::Acquire) != READING && !try_check(kernel, thread_pointer, free_code) {
+        return None;
+    }
+    // SAFETY: written before READING was set, and not after.
+    Some(unsafe { &*INTERPRETER.0.get() })
+}
+
+/// What takes the place of the function that frees a code object.
+pub(crate) type FreeCode = unsafe extern "C" fn(usize);
+
+#[cold]
+#[inline(never)]
+fn try_check(kernel: Kernel, thread_pointer: usize, free_code: FreeCode) -> bool {
+    let count = CAPTURES.fetch_add(1, Ordering::Relaxed) + 1;
+    let is_due = count.is_power_of_two() || count.is_multiple_of(CAPTURES_BETWEEN);
+    let claim = || STATE.compare_exchange(CANDIDATE, CHECKING, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    if !is_due || !claim() {
+        return false;
+    }
+    // SAFETY: this thread has set CHECKING.
+    let interpreter = unsafe { &mut *INTERPRETER.0.get() };
+    let next = match interpreter.check(kernel, thread_pointer) {
+        Ok(()) if interpreter.watch(kernel, free_code) => READING,
+        Ok(()) => REFUSED,
+        Err(Unchecked::NotYet) => CANDIDATE,
+        Err(Unchecked::Other) if MISFITS.fetch_add(1, Ordering::Relaxed) < MISFITS_MAX => CANDIDATE,
+        Err(Unchecked::Other) => REFUSED,
+    };
+    STATE.store(next, Ordering::Release);
+    next == READING
+}
+
+/// Calls what frees a code object in the interpreter itself.
+///
+/// # Safety
+/// * `code` is a code object that is to be freed, and this was called in place of what does so.
+pub(crate) unsafe fn free_code(code: usize) {
+    let address = FREE_CODE.load(Ordering::Acquire);
+    // SAFETY: the address is that of the type's own function, which takes an object and is called once for it.
+    unsafe { core::mem::transmute::<usize, FreeCode>(address)(code) }
+}
+
+/// Why an interpreter is not believed.
+enum Unchecked {
+    /// The thread does not run it, or it is not made yet.
+    NotYet,
+    /// Something else is where something was expected.
+    Other,
+}
+
+impl Interpreter {
+    const NONE: Interpreter =
+        Interpreter { layout: Layout::NONE, runtime: 0, code_type: 0, holder: 0, is_taken: 0, slot: 0 };
+
+    /// The state of the calling thread; 0: it has none.
+    #[inline(always)]
+    pub(crate) fn thread_state(&self, thread_pointer: usize) -> usize {
+        // SAFETY: one of the words for keys in the thread's own control block, by `check`.
+        unsafe { (thread_pointer.wrapping_add(self.slot) as *const usize).read_volatile() }
+    }
+
+    /// Whether the thread of this state has the interpreter's lock.
+    #[inline(always)]
+    pub(crate) fn has_lock(&self, thread_state: usize) -> bool {
+        // SAFETY: words of the interpreter's own state, in a module that stays.
+        unsafe {
+            (self.holder as *const usize).read_volatile() == thread_state
+                && (self.is_taken == 0 || (self.is_taken as *const u32).read_volatile() == 1)
+        }
+    }
+
+    /// Checks all that is read on the calling thread.
+    fn check(&mut self, kernel: Kernel, thread_pointer: usize) -> Result<(), Unchecked> {
+        let fields = self.layout.runtime;
+        let word = |address: usize| kernel.word(address).filter(|word| *word != 0);
+        let key = kernel.half(self.runtime.wrapping_add(fields.key)).ok_or(Unchecked::Other)? as usize;
+        if fields.lock == 0 {
+            (self.holder, self.is_taken) = (self.runtime.wrapping_add(fields.holder), 0);
+        } else {
+            let main = word(self.runtime.wrapping_add(fields.main)).ok_or(Unchecked::NotYet)?;
+            let lock = word(main.wrapping_add(fields.lock)).ok_or(Unchecked::NotYet)?;
+            (self.holder, self.is_taken) = (lock.wrapping_add(LOCK_HOLDER), lock.wrapping_add(LOCK_IS_TAKEN));
+        }
+        let state = word(self.holder).ok_or(Unchecked::NotYet)?;
+        let is_ours = word(state.wrapping_add(self.layout.thread.id)) == Some(thread_pointer);
+        if !is_ours || self.is_taken != 0 && kernel.half(self.is_taken) != Some(1) {
+            return Err(Unchecked::NotYet);
+        }
+        self.slot = FIRST_KEY + KEY_BYTES * key + 8;
+        if key >= KEYS || kernel.word(thread_pointer.wrapping_add(self.slot)) != Some(state) {
+            return Err(Unchecked::Other);
+        }
+        self.check_frames(kernel, state)
+    }
+
+    /// Follows the frames of a thread to the outermost one.
+    fn check_frames(&self, kernel: Kernel, state: usize) -> Result<(), Unchecked> {
+        let (thread, fields) = (self.layout.thread, self.layout.frame);
+        let first = match thread.frame {
+            0 => kernel
+                .word(state.wrapping_add(thread.record))
+                .and_then(|record| kernel.word(record.wrapping_add(thread.record_frame))),
+            frame => kernel.word(state.wrapping_add(frame)),
+        };
+        let mut frame = first.ok_or(Unchecked::Other)?;
+        if frame == 0 {
+            return Err(Unchecked::NotYet);
+        }
+        for _ in 0..FRAMES_CHECKED {
+            let word = |field: usize| kernel.word(frame.wrapping_add(field)).ok_or(Unchecked::Other);
+            let is_shim = self.layout.chain == Chain::Shims
+                && word(fields.flags)? >> fields.owner_shift & 0xff == OWNED_BY_C;
+            if !is_shim {
+                let is_code = self.is_code(kernel, word(fields.code)?, word(fields.instruction)?);
+                is_code.filter(|is_code| *is_code).ok_or(Unchecked::Other)?;
+            }
+            frame = word(fields.previous)?;
+            if frame == 0 {
+                return Ok(());
+            }
+        }
+        Err(Unchecked::Other)
+    }
+
+    /// Whether there is a code object, with names and such an instruction.
+    fn is_code(&self, kernel: Kernel, code: usize, instruction: usize) -> Option<bool> {
+        const LINES_MAX: u32 = 1 << 24;
+        let fields = self.layout.code;
+        let word = |field: usize| kernel.word(code.wrapping_add(field));
+        let type_of = |field: usize| kernel.word(word(field)?.wrapping_add(OBJECT_TYPE));
+        let has_names =
+            type_of(fields.name)? == type_of(fields.file)? && type_of(fields.lines)? != self.code_type;
+        let is_instruction = match self.layout.chain {
+            Chain::Objects => (instruction as u32 as i32) >= -1,
+            // The number of instructions of 2 bytes is the length of the object.
+            _ => {
+                let start = code.wrapping_add(fields.instructions);
+                let offset = instruction.wrapping_add(2).wrapping_sub(start);
+                offset <= 2 * word(OBJECT_LENGTH)?.wrapping_add(1)
+            }
+        };
+        let first_line = kernel.half(code.wrapping_add(fields.first_line))?;
+        Some(word(OBJECT_TYPE)? == self.code_type && has_names && is_instruction && first_line < LINES_MAX)
+    }
+
+    /// From now on we are told when a code object is freed, so that another one in its place is told apart. False where
+    /// that cannot be.
+    fn watch(&self, kernel: Kernel, free_code: FreeCode) -> bool {
+        let place = self.code_type.wrapping_add(TYPE_FREE);
+        let Some(own) = kernel.word(place).filter(|own| *own != 0) else { return false };
+        if own == free_code as usize {
+            return true; // a child has its parent's
+        }
+        if !kernel.is_writable(place) {
+            return false;
+        }
+        FREE_CODE.store(own, Ordering::Release);
+        // SAFETY: an aligned word of the type, in a page that can be written, which was found to be a function like ours.
+        let word = unsafe { &*(place as *const AtomicUsize) };
+        word.compare_exchange(own, free_code as usize, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
