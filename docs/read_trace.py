@@ -523,6 +523,9 @@ def read_definitions(block, state, names):
             f.varint(), f.varint()
             state[0] += 1
             names["interpreted"] += 1
+        elif tag == 10:
+            f.varint(), f.varint(), f.varint(), f.varint()
+            names["code"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
 

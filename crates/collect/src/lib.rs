@@ -12,6 +12,8 @@ mod first_chunks;
 mod forked;
 mod heap_samples;
 mod heartbeats;
+mod jit_code;
+mod jit_files;
 mod killed;
 mod level;
 mod log;

@@ -7,14 +7,15 @@ use std::rc::Rc;
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_convert::ring::Held;
-use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ModeChange, ProcessIndex, Stage};
+use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{Header, State};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{Head, Leaving};
-use heapscribe_wire::mode::Mode;
 
 use crate::first_chunks::Rest;
 use crate::heap_samples::HeapSamples;
+use crate::jit_code;
+use crate::jit_files::JitFiles;
 use crate::killed;
 use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
@@ -24,11 +25,11 @@ use crate::output::Output;
 use crate::session_head::SessionHead;
 use crate::spilled::Spilled;
 use crate::summary::losses;
+use heapscribe_session::base_directory;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
     Alive, Memory, SessionKey, mark_request, open_file, process_info, read_head, read_up_to,
 };
-use heapscribe_session::{base_directory, mode_changes};
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
@@ -43,6 +44,7 @@ pub(super) struct SessionDrain {
     namespace: u64,
     memory: Memory,
     heap: HeapSamples,
+    jit: JitFiles,
     samples: Vec<MemorySample>,
     process: Option<ProcessIndex>,
     key: SessionKey,
@@ -84,6 +86,7 @@ impl SessionDrain {
         };
         let (namespace, (head, defs, log)) = opened?;
         let alive = Alive::find_in(namespace, pid, created_mono_ns);
+        let jit = JitFiles::of(alive.as_ref().map_or(pid, Alive::pid));
         // Sampled at once: a short-lived process may not be there for a second time.
         let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid)).without(&directory);
         Some(SessionDrain {
@@ -96,6 +99,7 @@ impl SessionDrain {
             samples: memory.sample().into_iter().collect(),
             memory,
             heap: HeapSamples::default(),
+            jit,
             key,
             process: None,
             position: Position::default(),
@@ -330,13 +334,6 @@ impl SessionDrain {
         self.notes.extend((self.notes.len() < NOTES_MAX).then_some(note));
     }
 
-    /// What was recorded of it, when that was nothing for a time.
-    fn modes(&self) -> Vec<ModeChange> {
-        let now = read_head(self.head.file(), |head| head.mode).unwrap_or_default();
-        let modes = mode_changes::modes(&self.directory, self.key.created_mono_ns, now);
-        if modes.iter().any(|change| change.mode == Mode::Off) { modes } else { Vec::new() }
-    }
-
     /// Writes what is live, which does not follow from events of which some are missing. Gives how much it is.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
@@ -373,9 +370,12 @@ impl SessionDrain {
         output.memory(process, &samples);
         self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
+        let own = (&self.defs, self.defs_read);
+        let jit = jit_code::definitions(&self.jit, self.head.file(), ended_mono_ns, own, self.position);
+        output.definitions(process, self.position, &jit);
         let (mut end, problem) = self.head.process_end(&self.directory);
         problem.into_iter().for_each(|problem| self.note(problem));
-        end.modes = self.modes();
+        end.modes = self.head.modes(&self.directory, self.key.created_mono_ns);
         let problems = named_snapshots::write(&self.directory, process, output);
         problems.into_iter().for_each(|problem| self.note(problem));
         let is_needed = output.is_ring() || self.rest.is_some() || losses(&end).touches_leaks();

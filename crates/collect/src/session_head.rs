@@ -5,10 +5,13 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::rc::Rc;
 
-use heapscribe_formats::model::ProcessEnd;
-use heapscribe_session::{is_mapped, open_file, process_end, read_head, read_records, read_up_to};
+use heapscribe_formats::model::{ModeChange, ProcessEnd};
+use heapscribe_session::{
+    is_mapped, mode_changes, open_file, process_end, read_head, read_records, read_up_to,
+};
 use heapscribe_wire::head::{Head, Leaving, SharedHead, stage};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::operation;
 
 /// The head's file.
@@ -45,6 +48,13 @@ impl SessionHead {
     /// What the process has begun to do that ends its image.
     pub(super) fn leaving(&self) -> Option<Leaving> {
         Leaving::from_word(self.word(offset_of!(SharedHead, leaving)))
+    }
+
+    /// What was recorded of it, when that was nothing for a time.
+    pub(super) fn modes(&self, directory: &Path, created_mono_ns: u64) -> Vec<ModeChange> {
+        let now = read_head(&self.file, |head| head.mode).unwrap_or_default();
+        let modes = mode_changes::modes(directory, created_mono_ns, now);
+        if modes.iter().any(|change| change.mode == Mode::Off) { modes } else { Vec::new() }
     }
 
     fn word(&self, offset: usize) -> u64 {

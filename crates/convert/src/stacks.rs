@@ -83,6 +83,8 @@ impl Stacks {
                 self.nodes.insert(id, (node.parent, code));
             }
             Definition::Unmapped => self.mapped.clear(),
+            // It comes when the codes of its frames are given.
+            Definition::Code(_) => {}
             Definition::Thread { .. } | Definition::Rate { .. } | Definition::Name { .. } => {}
         }
     }

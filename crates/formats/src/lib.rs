@@ -109,6 +109,7 @@ pub mod error;
 pub mod gotrace;
 pub mod heaplog;
 pub mod heaptrack;
+pub mod jit;
 pub mod memtrace;
 pub mod model;
 pub mod native;

@@ -9,12 +9,24 @@ use std::collections::{BTreeSet, HashMap};
 
 use heapscribe_analyze::answer::{Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
+use heapscribe_wire::language::Language;
 use heapscribe_wire::real_time_rules::fits;
 
 use crate::thin_main::{self, Path};
 
 /// What functions of the standard libraries begin with, their short names.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 23] = [
+    "Builtins_",
+    "JavaCalls::",
+    "Java_java_",
+    "Java_jdk_",
+    "Java_sun_",
+    "java.",
+    "jdk.",
+    "jni_",
+    "node::",
+    "sun.",
+    "v8::",
     "std::",
     "__gnu_cxx::",
     "__cxxabiv1::",
@@ -33,8 +45,15 @@ const NAMES: [&str; 12] = [
 const STARTS: [&str; 6] = ["_start", "start_thread", "clone", "clone3", "__clone", "__clone3"];
 
 /// Parts of the paths of source files that a library brought.
-const SOURCES: [&str; 6] =
-    ["/rustc/", "/rustlib/src/", "/.cargo/registry/", "/usr/include/", "/usr/lib/gcc/", "/include/c++/"];
+const SOURCES: [&str; 7] = [
+    "node:",
+    "/rustc/",
+    "/rustlib/src/",
+    "/.cargo/registry/",
+    "/usr/include/",
+    "/usr/lib/gcc/",
+    "/include/c++/",
+];
 
 /// Where the system has its libraries, in these directories or one below for an architecture.
 const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
@@ -107,7 +126,9 @@ fn is_language(frame: &NamedFrame) -> bool {
     let by_source = frame.file.as_deref().is_some_and(|file| {
         SOURCES.iter().any(|part| file.contains(part)) || frame.language.is_some() && is_pythons(file)
     });
-    by_name || by_source
+    // A part of the runtime that compiled code while the program ran.
+    let is_runtime = frame.language == Some(Language(0));
+    by_name || by_source || is_runtime
 }
 
 /// Python's own modules, and those that were installed for it.

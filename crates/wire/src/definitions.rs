@@ -11,6 +11,7 @@
 //!   tag 7 name        number  name                            of a mark or a section
 //!   tag 8 function    number  language  first line  name  file        of code that an interpreter runs
 //!   tag 9 interpreted parent_back  function  line                     also a node: a frame of such code
+//!   tag 10 code       start  bytes  function  line                   machine code that was made of such a function
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -29,7 +30,7 @@ use crate::limits::{
 };
 use crate::varint;
 
-pub use kinds::{Definition, Function, InterpretedNode, Module, Node};
+pub use kinds::{Code, Definition, Function, InterpretedNode, Module, Node};
 
 const NODE: u8 = 1;
 const CUT: u8 = 2;
@@ -40,6 +41,7 @@ const RATE: u8 = 6;
 const NAME: u8 = 7;
 const FUNCTION: u8 = 8;
 const INTERPRETED: u8 = 9;
+const CODE: u8 = 10;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 /// Of a cut: it has a caller.
@@ -111,6 +113,14 @@ impl FieldWriter<'_> {
         self.text(function.file, SOURCE_FILE_BYTES_MAX);
     }
 
+    fn code(&mut self, code: &Code) {
+        self.byte(CODE);
+        self.field(code.start);
+        self.field(code.end.wrapping_sub(code.start));
+        self.field(u64::from(code.function.0));
+        self.field(u64::from(code.line));
+    }
+
     fn text(&mut self, bytes: &[u8], max: usize) {
         let bytes = bytes.get(..max).unwrap_or(bytes);
         self.field(bytes.len() as u64);
@@ -175,6 +185,7 @@ impl Definition<'_> {
                 writer.text(name, MARK_NAME_BYTES_MAX);
             }
             Definition::Function(function) => writer.function(function),
+            Definition::Code(code) => writer.code(code),
             Definition::Interpreted(node) => {
                 writer.byte(INTERPRETED);
                 writer.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
@@ -286,6 +297,13 @@ impl<'a> Definitions<'a> {
         Ok(Definition::Interpreted(InterpretedNode { parent, function, line }))
     }
 
+    fn code(&self, at: &mut usize) -> Result<Definition<'a>, &'static str> {
+        let (start, bytes) = (self.field(at)?, self.field(at)?);
+        let end = start.checked_add(bytes).ok_or("code beyond all addresses")?;
+        let function = FunctionId(self.small(at)?);
+        Ok(Definition::Code(Code { start, end, function, line: self.small(at)? }))
+    }
+
     fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
         let tag = self.bytes[self.offset];
         let mut at = self.offset + 1;
@@ -328,6 +346,7 @@ impl<'a> Definitions<'a> {
                 file: self.text(&mut at, SOURCE_FILE_BYTES_MAX)?,
             }),
             INTERPRETED => self.interpreted(&mut at)?,
+            CODE => self.code(&mut at)?,
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;

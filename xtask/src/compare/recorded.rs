@@ -138,7 +138,8 @@ impl Process {
             Definition::Name { .. }
             | Definition::Unmapped
             | Definition::Rate { .. }
-            | Definition::Function(_) => {}
+            | Definition::Function(_)
+            | Definition::Code(_) => {}
         }
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Definitions {
     mapped: Mapped,
     /// Modules of the tree that stand for functions that an interpreter runs.
     functions: HashMap<FunctionId, u32>,
+    /// Machine code that was made of them, by its begin: its end, module and line.
+    code: BTreeMap<u64, (u64, u32, u32)>,
 }
 
 impl Definitions {
@@ -72,6 +74,11 @@ impl Definitions {
             Definition::Function(function) => {
                 self.functions.insert(function.id, tree.function(function));
             }
+            Definition::Code(code) => {
+                if let Some(module) = self.functions.get(&code.function) {
+                    self.code.insert(code.start, (code.end, *module, code.line));
+                }
+            }
             Definition::Interpreted(node) => {
                 let module = self.functions.get(&node.function).copied();
                 let frame = Frame { module, address: node.line.into(), ..Frame::default() };
@@ -95,6 +102,22 @@ impl Definitions {
     fn get(&self, id: StackId) -> Option<&Defined> {
         let at = self.nodes.binary_search_by_key(&id, |node| node.id).ok()?;
         self.nodes.get(at)
+    }
+
+    /// The frame of a function for one whose call lies in code that was made of it, and in no module. What a stack runs
+    /// through may be defined before what names it.
+    fn named(&self, frame: Frame) -> Frame {
+        if frame.module.is_some() || frame.cut.is_some() || self.code.is_empty() {
+            return frame;
+        }
+        let call = frame.address.wrapping_sub(u64::from(frame.is_return_address));
+        let found = self.code.range(..=call).next_back().map(|(_, code)| *code);
+        match found.filter(|(end, ..)| call < *end) {
+            Some((_, module, line)) => {
+                Frame { module: Some(module), address: line.into(), is_return_address: false, ..frame }
+            }
+            None => frame,
+        }
     }
 
     /// The tree's nodes of a process's stacks, which are in ascending order.
@@ -125,7 +148,7 @@ impl Definitions {
         }
         while let Some(defined) = path.pop() {
             if !folds || !self.folding.leaves_out(&defined.frame, defined.is_within) {
-                node = tree.child(node, defined.frame);
+                node = tree.child(node, self.named(defined.frame));
             }
             known.insert((defined.id, folds), node);
         }

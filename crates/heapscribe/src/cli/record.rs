@@ -77,6 +77,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_mean, help_heading = SAMPLING)]
     pub(crate) sample: Option<u64>,
 
+    /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time
+    #[arg(long, help_heading = SAMPLING)]
+    pub(crate) jit: bool,
+
     /// Seed for sampling; the same seed picks the same samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,

@@ -15,6 +15,7 @@ use super::{output, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
+use crate::launch::jit_switches;
 use crate::launch::preload::{self, Preload};
 use crate::launch::{child, signals::Signals};
 use crate::message;
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     // Another heap cannot be put under a sanitizer's.
     let is_alone = preload.libraries.is_empty();
     preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
+    if args.jit {
+        preload.variables.extend(jit_switches::variables());
+    }
     let base = Base::create(args.session_dir.as_deref())?;
     let outcome = record(args, preload, &base);
     if let Some(parent) = base.path().parent() {
@@ -98,9 +102,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     };
     drain.watch(child.id());
     raise_descriptor_limit();
-    if !args.quiet {
-        message::note(&format!("recording into {}", output.display()));
-    }
+    note_start(args, &output);
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
     // A program that is sampled or off at first may well have no recorded call.
@@ -254,6 +256,17 @@ fn follow(
         }
         drain.wait(alive.as_ref().filter(|_| status.is_none()));
     }
+}
+
+/// Says where the recording goes, and what was set for it.
+fn note_start(args: &RecordArgs, output: &Path) {
+    if args.quiet {
+        return;
+    }
+    if args.jit {
+        message::note(&jit_switches::in_words());
+    }
+    message::note(&format!("recording into {}", output.display()));
 }
 
 /// Puts names into the trace, when they are wanted; one without them is a trace, too.

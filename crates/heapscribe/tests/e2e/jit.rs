@@ -1,6 +1,6 @@
 //! Code that a JIT compiler made is part of stacks while its unwinding information is registered.
 
-use crate::support::{Place, Report, Run};
+use crate::support::{Place, Report, Run, has, heapscribe, skip};
 
 /// Blocks made by `leaf`, and how many of them have a stack that goes back to `main`.
 fn blocks(report: &Report, leaf: &str) -> (u64, u64) {
@@ -24,4 +24,34 @@ fn stacks_through_it_are_whole_while_it_is_registered() {
         ["before", "registered", "between", "with_object", "after"].map(|leaf| blocks(&report, leaf)),
         [(20, 0), (20, 20), (20, 0), (20, 20), (20, 0)]
     );
+}
+
+/// Node.js compiles functions anew while it runs: each has the same name at all of its addresses.
+#[test]
+fn a_leak_in_javascript_is_named_by_function_file_and_line() {
+    if !has("node") {
+        return skip("node is not installed");
+    }
+    let place = Place::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/leak.js");
+    let run = Run::new(&place, "node").args([script]).options(["--jit"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = Report::of(&run.trace());
+    let stacks = report.json["stacks"].as_array().unwrap();
+    let is_leak = |frame: &serde_json::Value| frame["function"] == "loadOrder";
+    let leaks = stacks.iter().filter(|stack| stack["frames"].as_array().unwrap().iter().any(is_leak));
+    let blocks: u64 = leaks.clone().filter_map(|stack| stack["peak"]["blocks"].as_u64()).sum();
+    assert!(blocks > 1000, "{blocks} blocks at the peak");
+    for stack in leaks {
+        let frame = stack["frames"].as_array().unwrap().iter().find(|frame| is_leak(frame)).unwrap();
+        assert_eq!(
+            (&frame["language"], &frame["file"], &frame["line"]),
+            (&"javascript".into(), &script.into(), &4.into())
+        );
+        assert_eq!(frame["guessed"], true);
+    }
+    let shown = heapscribe().arg("report").arg(run.trace()).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("loadOrder"), "{shown}");
 }

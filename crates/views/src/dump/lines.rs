@@ -67,6 +67,9 @@ impl<W: Write> Printer for Lines<W> {
                 text(f.file),
                 f.first_line
             ),
+            Definition::Code(c) => {
+                writeln!(self.out, "code {:#x}..{:#x} F{}:{}", c.start, c.end, c.function.0, c.line)
+            }
             Definition::Interpreted(n) => {
                 writeln!(self.out, "stack S{} F{}:{} caller=S{}", node.0, n.function.0, n.line, n.parent.0)
             }

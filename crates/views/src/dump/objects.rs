@@ -64,6 +64,10 @@ impl<W: Write> Printer for Objects<W> {
                 "type": "function", "process": process, "function": f.id.0, "language": language(f.language),
                 "first_line": f.first_line, "name": lossy(f.name), "file": lossy(f.file),
             }),
+            Definition::Code(c) => json!({
+                "type": "code", "process": process, "start": format!("{:#x}", c.start),
+                "end": format!("{:#x}", c.end), "function": c.function.0, "line": c.line,
+            }),
             Definition::Interpreted(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "function": n.function.0, "line": n.line,
                 "caller": n.parent.0,

@@ -8,6 +8,7 @@ use heapscribe_wire::head::LossReason;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use heapscribe_symbols::NamedFrame;
+use heapscribe_wire::language::Language;
 
 /// Calls by kind.
 #[derive(serde::Serialize)]
@@ -249,7 +250,10 @@ pub struct FrameJson {
 impl From<NamedFrame> for FrameJson {
     fn from(f: NamedFrame) -> Self {
         FrameJson {
-            language: f.language.map(|language| language.name().unwrap_or("unknown")),
+            language: f
+                .language
+                .filter(|language| *language != Language(0))
+                .map(|language| language.name().unwrap_or("unknown")),
             function: f.function,
             file: f.file,
             line: f.line,

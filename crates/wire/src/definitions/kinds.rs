@@ -48,6 +48,8 @@ pub enum Definition<'a> {
     Function(Function<'a>),
     /// A frame of such a function: a node, numbered with the others.
     Interpreted(InterpretedNode),
+    /// Machine code that was made of such a function while the program ran.
+    Code(Code),
 }
 
 /// A frame and its caller's node.
@@ -87,6 +89,20 @@ pub struct InterpretedNode {
     /// The function.
     pub function: FunctionId,
     /// The line that it is at; 0 when that is not known.
+    pub line: u32,
+}
+
+/// Machine code that was made of a function while the program ran. It names all nodes of its process whose calls lie in it
+/// and in no module, those before it, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// Its first address.
+    pub start: u64,
+    /// The address after its last.
+    pub end: u64,
+    /// The function.
+    pub function: FunctionId,
+    /// The line in it; 0 when that is not known.
     pub line: u32,
 }
 

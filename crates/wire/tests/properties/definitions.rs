@@ -1,7 +1,7 @@
 //! Definitions: `definitions.rs`.
 
 use heapscribe_wire::definitions::{
-    BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Function, InterpretedNode, Module,
+    BadDefinition, Code, DEFINITION_BYTES_MAX, Definition, Definitions, Function, InterpretedNode, Module,
     NODE_BYTES_MAX, Node, Position,
 };
 use heapscribe_wire::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
@@ -30,6 +30,7 @@ enum Owned {
     Name(u32, Vec<u8>),
     Function(u32, u8, u32, Vec<u8>, Vec<u8>),
     Interpreted(u32, u32, u32),
+    Code(u64, u32, u32, u32),
 }
 
 impl Owned {
@@ -71,6 +72,12 @@ impl Owned {
                 name: cut(name, FUNCTION_NAME_BYTES_MAX),
                 file: cut(file, SOURCE_FILE_BYTES_MAX),
             }),
+            Owned::Code(start, bytes, function, line) => Definition::Code(Code {
+                start: start >> 1,
+                end: (start >> 1) + u64::from(*bytes),
+                function: FunctionId(*function),
+                line: *line,
+            }),
             Owned::Interpreted(parent, function, line) => Definition::Interpreted(InterpretedNode {
                 parent: StackId(parent % next),
                 function: FunctionId(*function),
@@ -96,6 +103,8 @@ fn owned() -> impl Strategy<Value = Owned> {
         1 => function.prop_map(|(id, of, line, name, file)| Owned::Function(id, of, line, name, file)),
         4 => (any::<u32>(), any::<u32>(), any::<u32>())
             .prop_map(|(parent, function, line)| Owned::Interpreted(parent, function, line)),
+        1 => (number(), any::<u32>(), any::<u32>(), any::<u32>())
+            .prop_map(|(start, bytes, function, line)| Owned::Code(start, bytes, function, line)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }

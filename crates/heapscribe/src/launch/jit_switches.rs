@@ -1,0 +1,37 @@
+//! Switches of runtimes with a compiler of their own, so that they say what code they make and keep frame pointers in it:
+//! variables, since who starts the runtime may be a script.
+
+use std::ffi::OsString;
+
+/// What is added to a variable whose words are options.
+const OPTIONS: [(&str, &str); 2] = [
+    ("NODE_OPTIONS", "--perf-basic-prof --interpreted-frames-native-stack"),
+    // The first lets a JVM start that does not know one of the others.
+    (
+        "JAVA_TOOL_OPTIONS",
+        "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer \
+         -XX:+DumpPerfMapAtExit",
+    ),
+];
+/// Variables that are switches themselves.
+const SWITCHES: [(&str, &str); 1] = [("DOTNET_PerfMapEnabled", "1")];
+
+/// The variables to set, with what they have already.
+pub(crate) fn variables() -> Vec<(&'static str, OsString)> {
+    let added = |(name, options): (&'static str, &str)| {
+        let mut value = std::env::var_os(name).unwrap_or_default();
+        if !value.is_empty() {
+            value.push(" ");
+        }
+        value.push(options);
+        (name, value)
+    };
+    let switches = SWITCHES.iter().map(|(name, value)| (*name, OsString::from(value)));
+    OPTIONS.into_iter().map(added).chain(switches).collect()
+}
+
+/// What was set, in words.
+pub(crate) fn in_words() -> String {
+    let all = OPTIONS.iter().chain(&SWITCHES).map(|(name, value)| format!("{name}={value}"));
+    format!("set for runtimes with a compiler: {}", all.collect::<Vec<_>>().join("; "))
+}
