@@ -6,6 +6,7 @@
 //! *Lost on the way*: how sure estimates are, ages, what happened when.
 
 mod dictionary;
+pub mod post;
 
 use heapscribe_symbols::{NamedStacks, Resolver};
 

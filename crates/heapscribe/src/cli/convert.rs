@@ -1,6 +1,6 @@
 //! The command line of `convert`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use heapscribe_convert::tables::output::TableFormat;
@@ -29,6 +29,7 @@ Examples:
   heapscribe convert run.hst --to folded --metric leaked -o leaked.folded
   heapscribe convert run.hst --to speedscope --range 2s..5s -o run.speedscope.json
   heapscribe convert run.hst --to pprof -o run.pb.gz && go tool pprof run.pb.gz
+  heapscribe convert run.hst --to otlp --endpoint http://localhost:4318
   heapscribe convert run.hst --to massif -o massif.out.1 && ms_print massif.out.1
   heapscribe convert run.hst --to heaptrack -o run.heaptrack && heaptrack_print run.heaptrack
   heapscribe convert run.hst --to parquet -o tables     samples.parquet and stacks.parquet
@@ -44,8 +45,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) to: ConvertTo,
 
     /// Where to write the result; parquet, arrow and csv: a directory for their files
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "endpoint")]
+    output: Option<PathBuf>,
 
     /// Replace FILE even when it is a trace of heapscribe
     #[arg(long)]
@@ -68,6 +69,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) every: Option<u64>,
 
+    /// otlp: send the profiles to a collector, such as http://localhost:4318, instead of a file or beside it
+    #[arg(long, value_name = "URL")]
+    pub(crate) endpoint: Option<String>,
+
     #[command(flatten)]
     pub(crate) tables: TableArgs,
 
@@ -86,6 +91,18 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+impl ConvertArgs {
+    /// Where to write the result; nowhere when it is only sent.
+    pub(crate) fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Whether it is written to a file.
+    pub(crate) fn has_output(&self) -> bool {
+        self.output.is_some()
+    }
 }
 
 /// A format that traces are converted into.

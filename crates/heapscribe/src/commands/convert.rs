@@ -21,7 +21,10 @@ use heapscribe_formats::memtrace::Changes;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
-    output::reject(&args.trace, &args.output, args.force)?;
+    reject_endpoint(args)?;
+    if args.has_output() {
+        output::reject(&args.trace, args.output(), args.force)?;
+    }
     if args.to == ConvertTo::Aos {
         return convert_aos::run(args);
     }
@@ -38,10 +41,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         (Kind::File(Format::Go), _) => return Err(go_has_no_blocks(&args.trace).into()),
         (Kind::File(Format::Memtrace), ConvertTo::Native) => {
             let mut reader = input.into_memtrace(args.salvage.options(true))?;
-            memtrace::from::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
+            memtrace::from::convert(&mut reader, create(args.output())?, Sizes::AsAsked)?.1
         }
-        (Kind::File(Format::Heaplog), ConvertTo::Native) => input.heaplog_into(create(&args.output)?)?.1,
-        (Kind::File(Format::Heaptrack), ConvertTo::Native) => input.heaptrack_into(create(&args.output)?)?,
+        (Kind::File(Format::Heaplog), ConvertTo::Native) => input.heaplog_into(create(args.output())?)?.1,
+        (Kind::File(Format::Heaptrack), ConvertTo::Native) => input.heaptrack_into(create(args.output())?)?,
         (Kind::File(Format::Memtrace), ConvertTo::Memtrace) => rewrite_memtrace(args, input)?,
         (_, ConvertTo::Memtrace) => {
             let trace = input.into_trace(args.salvage.into())?;
@@ -49,12 +52,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             if memtrace::from::is_origin(&trace) {
                 return Err(lost_before(args).into());
             }
-            memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(&args.output)?)?
+            memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
         }
         (_, ConvertTo::Gotrace) => {
             let trace = input.into_trace(args.salvage.into())?;
             let resolver = resolver(&args.symbols, &[&trace])?;
-            gotrace::convert(&trace, one(args, &trace)?, &resolver, create(&args.output)?)?
+            gotrace::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
         }
         // Each kind by name, so that the compiler asks how a format that is added becomes ours.
         (
@@ -71,11 +74,20 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
+/// Only profiles of OpenTelemetry have somebody who takes them.
+fn reject_endpoint(args: &ConvertArgs) -> Result<(), Problem> {
+    if args.endpoint.is_none() || args.to == ConvertTo::Otlp {
+        return Ok(());
+    }
+    let what = "--endpoint is for profiles of OpenTelemetry";
+    Err(Problem::new(what, "use --to otlp, or write a file with -o"))
+}
+
 /// Writes a memtrace file as this version of the format has it, with all of its events.
 fn rewrite_memtrace(args: &ConvertArgs, input: Input) -> Result<Vec<String>> {
     let mut reader = input.into_memtrace(args.salvage.options(true))?;
     let mut changes = Changes::none(reader.info());
-    copied(&mut reader, create(&args.output)?, &mut changes)
+    copied(&mut reader, create(args.output())?, &mut changes)
 }
 
 /// What a native trace of a memtrace file does not have any more cannot be written into a memtrace file.
@@ -91,7 +103,7 @@ fn lost_before(args: &ConvertArgs) -> Problem {
 fn to_log(args: &ConvertArgs, input: Input, style: Style) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();
-    problems.extend(heaplog::to::convert(&trace, one(args, &trace)?, style, create(&args.output)?)?);
+    problems.extend(heaplog::to::convert(&trace, one(args, &trace)?, style, create(args.output())?)?);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 
@@ -99,6 +111,6 @@ fn same_format(args: &ConvertArgs) -> Problem {
     let shown = args.trace.display();
     Problem::new(
         format!("{shown} already has this format"),
-        format!("copy it instead: cp {shown} {}", args.output.display()),
+        format!("copy it instead: cp {shown} {}", args.output().display()),
     )
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         None if is_part => layout_of(&args.trace)?,
         None => Layout::default(),
     };
-    let to = PartWriter::new(create(&args.output)?, &args.output, layout)?;
+    let to = PartWriter::new(create(args.output())?, args.output(), layout)?;
     let (lost, problems) = if is_part {
         aos::convert_part(&args.trace, args.reading.on_damage.into(), to)?
     } else {

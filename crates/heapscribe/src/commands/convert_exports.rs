@@ -44,8 +44,8 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
     }
     let (answer, measures) = answer(args, &trace)?;
     let resolver = resolver(&args.symbols, &[&trace])?;
-    let mut out = create(&args.output)?;
-    let written = || format!("cannot write {}", args.output.display());
+    let mut out = create(args.output())?;
+    let written = || format!("cannot write {}", args.output().display());
     match args.to {
         ConvertTo::Folded => {
             let measure = folded_measure(args, &measures)?;
@@ -176,7 +176,7 @@ fn notes(args: &ConvertArgs, trace: &Opened) -> Result<Vec<NamedNote>> {
 fn to_heaptrack(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     reject_no_events(args, trace)?;
     let resolver = resolver(&args.symbols, &[trace])?;
-    let problems = heaptrack::to::convert(trace, one(args, trace)?, &resolver, create(&args.output)?)?;
+    let problems = heaptrack::to::convert(trace, one(args, trace)?, &resolver, create(args.output())?)?;
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 
@@ -186,9 +186,9 @@ fn to_massif(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     let answer = answer_of_one(trace, one(args, trace)?, &options);
     let resolver = resolver(&args.symbols, &[trace])?;
     let stacks = ExportedStacks::look_up(&answer, &resolver);
-    let mut out = create(&args.output)?;
+    let mut out = create(args.output())?;
     let written = massif::write(&stacks, &mut out).and_then(|()| out.flush());
-    written.with_context(|| format!("cannot write {}", args.output.display()))?;
+    written.with_context(|| format!("cannot write {}", args.output().display()))?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
@@ -218,7 +218,8 @@ fn to_dhat(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     let levels = StackLevels::of(trace, process, &answer.tree, &groups, end_ns);
     let pid = process.info.as_ref().map_or(0, |info| info.pid);
     let file = dhat::file(&stacks, pid, &groups, &levels)?;
-    std::fs::write(&args.output, file).with_context(|| format!("cannot write {}", args.output.display()))?;
+    std::fs::write(args.output(), file)
+        .with_context(|| format!("cannot write {}", args.output().display()))?;
     answer.problems.extend(levels.problems);
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }

@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use heapscribe_analyze::answer::{Amount, Answer};
 use heapscribe_analyze::input::{Choice, History as _};
 use heapscribe_analyze::{Options, snapshot};
+use heapscribe_convert::otlp::post::{Endpoint, Patience, post};
 use heapscribe_convert::ranges::{StackSample, StackSamples};
 use heapscribe_convert::recorded::About;
 use heapscribe_convert::{Opened, otlp, pprof};
@@ -21,12 +22,14 @@ use super::partial;
 use super::range_samples::{Sampled, samples_of};
 use super::resolver::resolver;
 use crate::cli::{ConvertArgs, ConvertTo};
+use crate::message;
 
 /// Profiles of a series; more are a wrong unit rather than a wish.
 const SERIES_MAX: u64 = 9999;
 
 /// Runs the command.
 pub(super) fn run(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
+    let endpoint = args.endpoint.as_deref().map(Endpoint::parse).transpose()?;
     let about = About::of(trace);
     let resolver = resolver(&args.symbols, &[trace])?;
     let (mut number, mut last) = (0, Answer::default());
@@ -37,9 +40,15 @@ pub(super) fn run(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
             ConvertTo::Otlp => otlp::of_samples(&sampled.samples, &about, &resolver),
             _ => pprof::of_samples(&sampled.samples, &about, &resolver),
         };
-        let path = args.every.map_or_else(|| args.output.clone(), |_| numbered(&args.output, number));
+        let end = sent(endpoint.as_ref(), &profile);
+        if !args.has_output() {
+            last = sampled.missing;
+            return end;
+        }
+        let path = args.every.map_or_else(|| args.output().to_owned(), |_| numbered(args.output(), number));
         last = sampled.missing;
-        write(&path, &profile).with_context(|| format!("cannot write {}", path.display()))
+        write(&path, &profile).with_context(|| format!("cannot write {}", path.display()))?;
+        end
     };
     match without_threads(args, trace)? {
         Some(_) if args.every.is_some() => return Err(no_series(args).into()),
@@ -55,6 +64,16 @@ pub(super) fn run(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
         }
     }
     Ok(partial::exit_code_of(&args.trace, &last, trace.is_complete()))
+}
+
+/// Sends a profile where one is to be sent, and says what was not taken of it.
+fn sent(endpoint: Option<&Endpoint>, profile: &[u8]) -> Result<()> {
+    let Some(endpoint) = endpoint else { return Ok(()) };
+    let posted = post(endpoint, profile, Patience::default())?;
+    if let Some(rejected) = posted.rejected {
+        message::warning(&format!("{endpoint}: profiles {rejected}"));
+    }
+    Ok(())
 }
 
 /// `run.0001.pb.gz` for `run.pb.gz`.

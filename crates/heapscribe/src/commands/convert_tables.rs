@@ -30,7 +30,7 @@ const WINDOWS_MAX: u64 = 9999;
 
 /// Runs the command.
 pub(super) fn run(args: &ConvertArgs, trace: &Opened, format: TableFormat) -> Result<ExitCode> {
-    let written = || format!("cannot write into {}", args.output.display());
+    let written = || format!("cannot write into {}", args.output().display());
     let origin = origin(args, trace);
     let choice = Choice {
         pids: args.pid.into_iter().collect(),
@@ -43,7 +43,7 @@ pub(super) fn run(args: &ConvertArgs, trace: &Opened, format: TableFormat) -> Re
     answer.problems.extend_from_slice(&rows.problems);
     let create = |name: &'static str, sorted_by: &[usize]| {
         let facts = TableFacts { name, sorted_by: sorted_by.to_vec(), facts: facts(&answer, trace) };
-        TableFile::create(&args.output, format, facts).with_context(written)
+        TableFile::create(args.output(), format, facts).with_context(written)
     };
     let resolver = resolver(&args.symbols, &[trace])?;
     let mut stacks = Stacks::default();

@@ -158,3 +158,39 @@ fn tables_refuse_what_they_do_not_have() {
     let errors = refused.map(|flags| place.failure(&format!("convert run.hst -o out {flags}")));
     insta::assert_snapshot!(errors.join("\n"));
 }
+
+/// A collector gets what a file would have, compressed; what it refuses is an error.
+#[test]
+fn profiles_are_sent_to_a_collector() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let place = Place::with_trace(&sample::trace());
+    place.all("convert run.hst --to otlp -o out.otlp");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let bodies = ["200 OK", "415 Unsupported Media Type"].map(|status| {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            let (mut length, mut line) = (0, String::new());
+            while stream.read_line(&mut line).unwrap() > 2 {
+                length = line.strip_prefix("Content-Length: ").map_or(length, |n| n.trim().parse().unwrap());
+                line.clear();
+            }
+            let mut packed = vec![0; length];
+            stream.read_exact(&mut packed).unwrap();
+            write!(stream.get_mut(), "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
+            let mut body = Vec::new();
+            flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut body).unwrap();
+            body
+        });
+        bodies.map(|body| body.len())
+    });
+    place.all(&format!("convert run.hst --to otlp --endpoint {url}"));
+    let refused = place.failure(&format!("convert run.hst --to otlp --endpoint {url}"));
+    assert!(refused.contains("refused the profiles: 415 Unsupported Media Type"), "{refused}");
+    assert!(refused.ends_with("exit code 1"), "{refused}");
+    let written = std::fs::read(place.path("out.otlp")).unwrap().len();
+    assert_eq!(serving.join().unwrap(), [written; 2]);
+    let refused = ["--to pprof -o out", "--to otlp"]
+        .map(|flags| place.failure(&format!("convert run.hst {flags} --endpoint https://localhost")));
+    insta::assert_snapshot!(refused.join("\n"));
+}
