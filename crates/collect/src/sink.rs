@@ -237,8 +237,7 @@ impl Sink {
                 Err(_) => file.set_len(self.written)?,
             }
             let room = bytes.len() as u64 + PAGE_BYTES;
-            // The first block is the session's.
-            blocks = offsets[..blocks].partition_point(|&at| at.saturating_add(room) <= self.written).max(1);
+            blocks = blocks_to_leave(&offsets[..blocks], self.written, room);
             let Some(&at) = offsets.get(blocks).filter(|&&at| at < self.written) else { return Ok(()) };
             self.remove_from(at)?;
         }
@@ -346,6 +345,12 @@ fn create_ring(path: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring
     })
 }
 
+/// How many blocks of those at these offsets stay where the last ones are to make so much room: all but the fewest that
+/// are as large together, and in any case the first one, which is the session's.
+fn blocks_to_leave(offsets: &[u64], end: u64, room: u64) -> usize {
+    offsets.partition_point(|&at| at.saturating_add(room) <= end).saturating_sub(1).max(1)
+}
+
 /// Writes all of `bytes`; when that fails, how many got there.
 fn write_counted(file: &mut File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut n = 0;
@@ -358,4 +363,33 @@ fn write_counted(file: &mut File, bytes: &[u8]) -> Result<(), (usize, io::Error)
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(offsets: &[u64], room: u64, expected: usize) {
+        assert_eq!(blocks_to_leave(offsets, 1000, room), expected);
+    }
+
+    #[test]
+    fn the_last_blocks_make_room() {
+        check(&[0, 100, 800, 900], 200, 2);
+        check(&[0, 100, 800, 900], 201, 1);
+        check(&[0, 100, 800, 900], 100, 3);
+    }
+
+    /// It alone is larger than the room: on a disk of 1 MiB, 2 of 14 traces had no end and said that nothing was missing.
+    #[test]
+    fn a_large_last_block_makes_room() {
+        check(&[0, 100, 500], 200, 2);
+    }
+
+    #[test]
+    fn the_first_block_stays() {
+        check(&[0, 100], 950, 1);
+        check(&[0], 10, 1);
+    }
 }

@@ -31,9 +31,11 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     } else {
         recorded(s, &processes)
     };
+    // A trace that could not even be ended does not say what it lacks.
+    let not_written = LossReason::NotWritten as usize;
     lines.push(match &reported {
-        Some(of) => lost(of.lost_events, &of.drops),
-        None => dropped(s),
+        Some(of) if of.drops[not_written] >= s.drops[not_written] => lost(of.lost_events, &of.drops),
+        _ => dropped(s),
     });
     let unrecorded = unrecorded::lines(&s.unrecorded, Some(s.programs));
     lines.extend(unrecorded.into_iter().map(|line| format!("not recorded: {line}")));

@@ -8,7 +8,7 @@ use super::help::TEMPLATE;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Collect the names that a trace needs to be read on another machine
+/// Collect the names that a trace needs elsewhere
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:

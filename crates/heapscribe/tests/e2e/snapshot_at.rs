@@ -58,7 +58,7 @@ fn snapshots_come_at_sizes_by_the_clock_and_at_peaks() {
     let live = snapshots(&place, "live");
     // Two triggers of a kind number their files together.
     assert_eq!(live.len(), 2, "{live:?}");
-    let bytes = [&live[0], &live[1]].map(|path| live_bytes(path));
+    let bytes = [&live[0], &live[1]].map(live_bytes);
     assert!(bytes[0] >= 4_000_000 && bytes[1] >= 8_000_000, "{bytes:?}");
     let rss = snapshots(&place, "rss");
     assert_eq!(rss.len(), 1, "{rss:?}");

@@ -89,9 +89,9 @@ mod tests {
         let kernel = Kernel { pid: std::process::id() };
         // SAFETY: the words are ours.
         let direct = unsafe { Direct::new() };
-        for at in 0..2 {
-            assert_eq!(direct.word(address + 8 * at), Some(words[at]));
-            assert_eq!(kernel.word(address + 8 * at), Some(words[at]));
+        for (at, word) in words.into_iter().enumerate() {
+            assert_eq!(direct.word(address + 8 * at), Some(word));
+            assert_eq!(kernel.word(address + 8 * at), Some(word));
         }
         assert_eq!((direct.word(8), direct.word(address + 1)), (None, None));
         assert_eq!((kernel.word(8), kernel.half(address)), (None, Some(7)));

@@ -48,7 +48,7 @@ fn put_short<const N: usize>(at: &mut [u8; EVENT_BYTES_MAX], tag: u8, values: [u
     for value in values {
         let more = u64::from(value >= 0x80);
         // The bits above the lowest seven move up by one.
-        word |= (value + (value & (SHORT_END - 0x80)) | more << 7) << bits;
+        word |= ((value + (value & (SHORT_END - 0x80))) | (more << 7)) << bits;
         bits += 8 + 8 * more;
     }
     let (first, rest) = at.split_first_mut()?;

@@ -49,8 +49,11 @@ fn request(stream: &mut TcpStream) -> (String, Vec<u8>) {
     }
 }
 
+/// The head of a request, and its body, unpacked.
+type Request = (String, Vec<u8>);
+
 /// A collector; it ends with the requests that it read.
-fn collector(script: Vec<Act>) -> (Endpoint, JoinHandle<Vec<(String, Vec<u8>)>>) {
+fn collector(script: Vec<Act>) -> (Endpoint, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let serve = move || {
