@@ -77,7 +77,8 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_mean, help_heading = SAMPLING)]
     pub(crate) sample: Option<u64>,
 
-    /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time
+    /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
+    /// Node.js leaves isolate-*.log files in its working directory
     #[arg(long, help_heading = SAMPLING)]
     pub(crate) jit: bool,
 
