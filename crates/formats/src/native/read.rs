@@ -216,6 +216,26 @@ impl<S: Source> Trace<S> {
         definitions::visit(&self.source, offsets, scratch, visit)
     }
 
+    /// Calls `take` with the payloads of these blocks; false says that one is damaged. Returns what was skipped.
+    fn payloads(
+        &self,
+        offsets: &[u64],
+        kind: Kind,
+        scratch: &mut Scratch,
+        mut take: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Vec<Problem>, TraceError> {
+        let mut problems = Vec::new();
+        for &offset in offsets {
+            let what = match scratch.block(&self.source, offset, kind) {
+                Ok((_, payload)) if take(payload) => continue,
+                Ok(_) => kind.damaged(),
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        Ok(problems)
+    }
+
     /// Calls `visit` with the memory samples of a process, in the order of the file. Returns what was skipped.
     ///
     /// # Errors
@@ -227,16 +247,7 @@ impl<S: Source> Trace<S> {
         mut visit: impl FnMut(&MemorySample),
     ) -> Result<Vec<Problem>, TraceError> {
         let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].memory);
-        let mut problems = Vec::new();
-        for &offset in offsets {
-            let what = match scratch.block(&self.source, offset, Kind::Memory) {
-                Ok((_, payload)) if records::get_memory(payload, &mut visit) => continue,
-                Ok(_) => Kind::Memory.damaged(),
-                Err(e) => damage(e)?,
-            };
-            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
-        }
-        Ok(problems)
+        self.payloads(offsets, Kind::Memory, scratch, |payload| records::get_memory(payload, &mut visit))
     }
 
     /// Calls `visit` with the samples of the heap under a process, in the order of the file. Returns what was
@@ -251,16 +262,9 @@ impl<S: Source> Trace<S> {
         mut visit: impl FnMut(&HeapInfo, &HeapSample),
     ) -> Result<Vec<Problem>, TraceError> {
         let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].heap);
-        let mut problems = Vec::new();
-        for &offset in offsets {
-            let what = match scratch.block(&self.source, offset, Kind::Heap) {
-                Ok((_, payload)) if heap_samples::get_samples(payload, &mut visit).is_some() => continue,
-                Ok(_) => Kind::Heap.damaged(),
-                Err(e) => damage(e)?,
-            };
-            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
-        }
-        Ok(problems)
+        self.payloads(offsets, Kind::Heap, scratch, |payload| {
+            heap_samples::get_samples(payload, &mut visit).is_some()
+        })
     }
 
     /// Calls `visit` with the blocks of one of a process's tables, in the order of the file. Returns what was
@@ -352,16 +356,9 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(ModuleSymbols),
     ) -> Result<Vec<Problem>, TraceError> {
-        let mut problems = Vec::new();
-        for &offset in &self.symbols {
-            let what = match scratch.block(&self.source, offset, Kind::Symbols) {
-                Ok((_, payload)) if symbols::get_symbols(payload, &mut visit).is_some() => continue,
-                Ok(_) => Kind::Symbols.damaged(),
-                Err(e) => damage(e)?,
-            };
-            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
-        }
-        Ok(problems)
+        self.payloads(&self.symbols, Kind::Symbols, scratch, |payload| {
+            symbols::get_symbols(payload, &mut visit).is_some()
+        })
     }
 
     /// Reads the events of a chunk.
