@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_void};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use heapscribe_nolibc::loader::{Loader, Module};
 
@@ -15,6 +15,13 @@ unsafe extern "C" {
 fn loader() -> &'static Loader {
     static LOADER: OnceLock<Loader> = OnceLock::new();
     LOADER.get_or_init(|| Loader::discover().unwrap())
+}
+
+/// Read while modules must stay, as names are looked up in those that stay alone; written by the test that unloads one.
+static LOADED: RwLock<()> = RwLock::new(());
+
+fn nothing_is_unloaded() -> RwLockReadGuard<'static, ()> {
+    LOADED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn by_dlsym(name: &str) -> *const () {
@@ -35,6 +42,7 @@ fn module_named(part: &str) -> Module {
 
 #[test]
 fn the_allocators_functions_are_those_of_dlsym() {
+    let _modules_stay = nothing_is_unloaded();
     for name in ["malloc", "free", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memcpy", "strlen"]
     {
         let found = loader().find_next(name.as_bytes(), own_address());
@@ -47,6 +55,7 @@ fn the_allocators_functions_are_those_of_dlsym() {
 
 #[test]
 fn next_is_never_the_own_module() {
+    let _modules_stay = nothing_is_unloaded();
     let libc = loader().find_anywhere(b"malloc").unwrap();
     let next = loader().find_next(b"malloc", libc);
     assert_ne!(next, Some(libc), "{next:?}");
@@ -55,6 +64,7 @@ fn next_is_never_the_own_module() {
 /// glibc keeps `pthread_cond_signal@GLIBC_2.2.5` for old programs, and `cfree` for those alone.
 #[test]
 fn the_default_version_is_preferred_and_an_old_one_is_better_than_none() {
+    let _modules_stay = nothing_is_unloaded();
     assert_eq!(loader().find_anywhere(b"pthread_cond_signal"), Some(by_dlsym("pthread_cond_signal")));
     assert_eq!(loader().find_anywhere(b"memcpy"), Some(by_dlsym("memcpy")));
     assert!(module_named("libc.so").find_symbol(b"_sys_errlist").is_some());
@@ -63,6 +73,7 @@ fn the_default_version_is_preferred_and_an_old_one_is_better_than_none() {
 /// The kernel's vDSO has relative addresses in its dynamic section, and on most kernels only DT_HASH.
 #[test]
 fn the_vdso_has_symbols() {
+    let _modules_stay = nothing_is_unloaded();
     let vdso = module_named("vdso");
     let address = vdso.find_symbol(b"__vdso_clock_gettime").unwrap() as usize;
     let text = loader().without_find_object().find_text(address).unwrap();
@@ -72,6 +83,7 @@ fn the_vdso_has_symbols() {
 /// Every executable mapping of a file is found, with the same range in both ways.
 #[test]
 fn both_ways_to_a_module_agree() {
+    let _modules_stay = nothing_is_unloaded();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let mut found = 0;
     for line in maps.lines().filter(|l| l.contains(" r-xp ") && l.contains('/')) {
@@ -93,6 +105,7 @@ fn both_ways_to_a_module_agree() {
 /// glibc before 2.35 and musl: while one thread loads and unloads, look-ups of others find what stays.
 #[test]
 fn the_list_is_read_while_it_changes() {
+    let _alone = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     const ROUNDS: usize = 300;
     let listed = loader().without_find_object();
     let stays = [own_address() as usize, by_dlsym("malloc") as usize];
@@ -129,6 +142,7 @@ fn the_list_is_read_while_it_changes() {
 
 #[test]
 fn a_module_is_who_it_is() {
+    let _modules_stay = nothing_is_unloaded();
     let text = loader().find_text(by_dlsym("malloc") as usize).unwrap();
     // SAFETY: the C library stays.
     let details = unsafe { text.details() };
@@ -147,6 +161,7 @@ fn a_module_is_who_it_is() {
 
 #[test]
 fn the_list_starts_with_the_program() {
+    let _modules_stay = nothing_is_unloaded();
     let first = Loader::discover().unwrap().modules().next().unwrap();
     assert_eq!(first.name(), b"");
     assert_ne!(first.dynamic(), 0);

@@ -4,6 +4,8 @@
 use core::mem::size_of;
 use core::ops::Range;
 
+use crate::sys::{self, Errno};
+
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_NOTE: u32 = 4;
@@ -44,6 +46,35 @@ pub(super) struct Headers<'a> {
 /// The page that is known to be mapped when a module's first byte is.
 const PAGE: usize = 4096;
 
+/// Whether a file that begins with these bytes is ELF of 64 bits, little endian.
+fn is_elf(first_word: u64) -> bool {
+    first_word.to_le_bytes().starts_with(b"\x7fELF\x02\x01")
+}
+
+/// A copy of the first bytes of a module, with room for 17 program headers; libraries have 7 to 13.
+#[derive(Debug)]
+pub(super) struct FirstBytes([u64; 128]);
+
+impl FirstBytes {
+    /// By the kernel, as another thread may unmap the module this instant: a load of ours was a SIGSEGV then, between
+    /// the question whether it may be read and the reading. EFAULT when they are not all there; another error where
+    /// the kernel is not allowed to copy.
+    pub(super) fn read(start: usize) -> Result<FirstBytes, Errno> {
+        let mut copy = FirstBytes([0; 128]);
+        sys::read_own(sys::pid(), start, copy.bytes()).map(|()| copy)
+    }
+
+    /// Whether a module is there, still.
+    pub(super) fn is_elf(&self) -> bool {
+        is_elf(self.0[0])
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the same bytes, of which any bits are a word.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of::<[u64; 128]>()) }
+    }
+}
+
 impl Headers<'_> {
     /// The headers of the module whose ELF header is at `start`, which must lie within the first page,
     /// as every linker puts them.
@@ -51,24 +82,32 @@ impl Headers<'_> {
     /// # Safety
     /// * Readable: the page at `start` is readable and stays so for `'a`.
     pub(super) unsafe fn at<'a>(start: usize) -> Option<Headers<'a>> {
-        const CLASS64_LITTLE_ENDIAN: [u8; 6] = *b"\x7fELF\x02\x01";
         if !start.is_multiple_of(PAGE) || start == 0 {
             return None;
         }
-        // SAFETY: readable: 64 bytes of the page, aligned.
-        let header = unsafe { &*(start as *const [u8; 64]) };
-        if !header.starts_with(&CLASS64_LITTLE_ENDIAN) {
+        // SAFETY: readable: the whole page, aligned.
+        let page = unsafe { core::slice::from_raw_parts(start as *const u64, PAGE / size_of::<u64>()) };
+        Headers::in_page(page, start)
+    }
+
+    /// The headers in a copy of the first bytes of the module that is mapped at `start`.
+    pub(super) fn in_copy(copy: &FirstBytes, start: usize) -> Option<Headers<'_>> {
+        Headers::in_page(&copy.0, start)
+    }
+
+    fn in_page(page: &[u64], start: usize) -> Option<Headers<'_>> {
+        let half = |at: usize| page.get(at / 8).map(|word| usize::from((word >> (at % 8 * 8)) as u16));
+        if !is_elf(*page.first()?) {
             return None;
         }
-        let offset = usize::try_from(u64::from_le_bytes(*header.get(32..40)?.first_chunk()?)).ok()?;
-        let entry_size = usize::from(u16::from_le_bytes(*header.get(54..56)?.first_chunk()?));
-        let count = usize::from(u16::from_le_bytes(*header.get(56..58)?.first_chunk()?));
-        let end = count.checked_mul(size_of::<ProgramHeader>())?.checked_add(offset)?;
-        if entry_size != size_of::<ProgramHeader>() || end > PAGE || !offset.is_multiple_of(8) {
+        let (offset, entry_size, count) = (usize::try_from(*page.get(4)?).ok()?, half(54)?, half(56)?);
+        let words = count.checked_mul(size_of::<ProgramHeader>() / size_of::<u64>())?;
+        if entry_size != size_of::<ProgramHeader>() || !offset.is_multiple_of(8) {
             return None;
         }
-        // SAFETY: readable: aligned and within the page.
-        let table = unsafe { core::slice::from_raw_parts((start + offset) as *const ProgramHeader, count) };
+        let words = page.get(offset / 8..)?.get(..words)?;
+        // SAFETY: `words` are those of `count` headers, aligned, and any bits are a header.
+        let table = unsafe { core::slice::from_raw_parts(words.as_ptr().cast::<ProgramHeader>(), count) };
         let bias = start.wrapping_sub(Self::first_page(table)?);
         Some(Headers { table, bias })
     }

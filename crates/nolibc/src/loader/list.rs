@@ -5,12 +5,12 @@
 use core::ffi::CStr;
 
 use super::auxv::{Auxv, Source};
-use super::elf::{Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
+use super::elf::{FirstBytes, Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
 use super::link_map::{LinkMap, Rendezvous};
 use super::module_text::ModuleText;
 use super::static_exe;
 use super::symbol;
-use crate::sys;
+use crate::sys::{self, Errno};
 
 /// The program itself.
 #[derive(Clone, Copy, Debug)]
@@ -224,7 +224,18 @@ impl Module {
     /// The module's mapping, found without `_dl_find_object`: from its program headers, which are at the
     /// bias for a library, and where the kernel says for a program that was linked for a fixed address.
     pub(super) fn text(&self) -> Option<ModuleText> {
-        let headers = self.headers()?;
+        match self.bias() {
+            0 => self.text_of(self.program_headers()?),
+            bias => match FirstBytes::read(bias) {
+                Ok(copy) if !copy.is_elf() => None,
+                Ok(copy) => self.text_of(Headers::in_copy(&copy, bias).or_else(|| self.headers_at(bias))?),
+                Err(Errno::EFAULT) => None,
+                Err(_) => self.text_of(self.headers_at(bias)?),
+            },
+        }
+    }
+
+    fn text_of(&self, headers: Headers<'_>) -> Option<ModuleText> {
         let whole = headers.whole()?;
         Some(ModuleText {
             start: whole.start,
@@ -234,12 +245,13 @@ impl Module {
         })
     }
 
-    fn headers(&self) -> Option<Headers<'_>> {
-        let bias = self.bias();
-        if bias != 0 {
-            // SAFETY: readable: the kernel says so.
-            return if sys::is_readable(bias) { unsafe { Headers::at(bias) } } else { None };
-        }
+    /// Of a module with more headers than a copy has room for, or where a filter keeps the kernel from copying.
+    fn headers_at(&self, start: usize) -> Option<Headers<'_>> {
+        // SAFETY: readable: the kernel says so.
+        if sys::is_readable(start) { unsafe { Headers::at(start) } } else { None }
+    }
+
+    fn program_headers(&self) -> Option<Headers<'_>> {
         let auxv = Auxv::read()?;
         // SAFETY: loaded: the kernel says that the program's headers are there.
         let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) }?;

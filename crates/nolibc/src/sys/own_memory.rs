@@ -2,6 +2,7 @@
 //! program's end.
 #![allow(unsafe_code)]
 
+use super::errno::Errno;
 use super::syscall::{call, number};
 
 /// `struct iovec`.
@@ -11,19 +12,21 @@ struct Part {
     bytes: usize,
 }
 
-/// Fills `to` with the bytes from `address` on, of this process, whose number is `pid`. False when they are not all there.
-pub fn read_own(pid: u32, address: usize, to: &mut [u8]) -> bool {
+/// Fills `to` with the bytes from `address` on, of this process, whose number is `pid`. EFAULT when they are not all
+/// there; another error where the call is not allowed.
+pub fn read_own(pid: u32, address: usize, to: &mut [u8]) -> Result<(), Errno> {
     let (local, remote) = (part(to.as_mut_ptr() as usize, to.len()), part(address, to.len()));
     let arguments = [pid as usize, &raw const local as usize, 1, &raw const remote as usize, 1, 0];
     // SAFETY: the kernel writes into `to` alone, and checks the other range.
-    unsafe { call(number::PROCESS_VM_READV, arguments) == Ok(to.len()) }
+    let read = unsafe { call(number::PROCESS_VM_READV, arguments) }?;
+    if read == to.len() { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
 /// Writes one word over itself, to learn whether it may be written: not into pages that are read only. False when it was
 /// another by then, or there is none.
 pub fn is_writable(pid: u32, address: usize) -> bool {
     let mut word = [0; 8];
-    if !read_own(pid, address, &mut word) {
+    if read_own(pid, address, &mut word).is_err() {
         return false;
     }
     let (local, remote) = (part(word.as_ptr() as usize, 8), part(address, 8));
@@ -53,13 +56,14 @@ mod tests {
             pages.add(PAGE_BYTES - 1).write(7);
             protect_none(pages.add(PAGE_BYTES), PAGE_BYTES).unwrap();
         }
-        assert!(read_own(pid, start + PAGE_BYTES - 16, &mut bytes) && bytes[15] == 7);
-        assert!(!read_own(pid, start + PAGE_BYTES - 8, &mut bytes), "half of it is not there");
-        assert!(!read_own(pid, 0, &mut bytes));
+        assert!(read_own(pid, start + PAGE_BYTES - 16, &mut bytes).is_ok() && bytes[15] == 7);
+        let half = read_own(pid, start + PAGE_BYTES - 8, &mut bytes);
+        assert_eq!(half, Err(Errno::EFAULT), "half of it is not there");
+        assert_eq!(read_own(pid, 0, &mut bytes), Err(Errno::EFAULT));
         assert!(is_writable(pid, start));
         // SAFETY: the pages are ours.
         unsafe { protect_read(pages, PAGE_BYTES).unwrap() };
-        assert!(!is_writable(pid, start) && read_own(pid, start, &mut bytes));
+        assert!(!is_writable(pid, start) && read_own(pid, start, &mut bytes).is_ok());
         // SAFETY: the pages are ours, and not used after.
         unsafe { unmap(pages, 2 * PAGE_BYTES).unwrap() };
     }

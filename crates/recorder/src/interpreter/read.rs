@@ -74,7 +74,7 @@ impl Read for Kernel {
     }
 
     fn bytes(self, address: usize, to: &mut [u8]) -> bool {
-        sys::read_own(self.pid, address, to)
+        sys::read_own(self.pid, address, to).is_ok()
     }
 }
 
