@@ -13,6 +13,7 @@ use heapscribe_formats::memtrace::{
 };
 use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source, Trace};
 use heapscribe_wire::definitions::{Definition, Module, Node};
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -69,6 +70,7 @@ pub fn convert<S: Source, W: Write>(
         Err(e) => ControlFlow::Break(e),
     });
     let mut problems: Vec<_> = reader.skipped().iter().map(ToString::to_string).collect();
+    let read_to_end = read.is_ok();
     match read {
         Ok(Some(e)) => return Err(e.into()),
         Ok(None) => {}
@@ -87,7 +89,13 @@ pub fn convert<S: Source, W: Write>(
             "calls left out of stacks, as the file has more than {NODES_MAX} different ones: {n}"
         ));
     }
-    let tally = to.finish(reader.end_us())?;
+    if reader.unread_objects() != 0 {
+        let unread = reader.unread_objects();
+        problems.push(format!("objects in packets that are cut or damaged: {unread}"));
+    }
+    let objects = reader.unread_objects().saturating_add(reader.missing_objects());
+    let is_whole = objects == 0 && !reader.skips_own() && read_to_end;
+    let tally = to.finish(reader.end_us(), (!is_whole).then_some(objects))?;
     if sizes == Sizes::AsAsked {
         problems.extend(tally.lost_in_native());
     }
@@ -105,6 +113,7 @@ struct Conversion<W> {
     early: HashMap<ObjectId, (u16, u64)>,
     stacks: Stacks,
     tally: Tally,
+    first_domain: u16,
 }
 
 impl<W: Write> Conversion<W> {
@@ -119,6 +128,7 @@ impl<W: Write> Conversion<W> {
             early: HashMap::new(),
             stacks: Stacks::default(),
             tally: Tally::new(info),
+            first_domain: info.domain,
         };
         if is_sampled {
             let mean_bytes = (info.word_bytes() as f64 / info.sample_rate).round() as u64;
@@ -214,7 +224,15 @@ impl<W: Write> Conversion<W> {
         self.made.seal(thread, &mut self.stacks.definitions)
     }
 
-    fn finish(mut self, end_us: i64) -> io::Result<Tally> {
+    /// Ends the trace. Of a file of which so many objects could not be read nobody knows what else was not: the end of
+    /// its process stays open, so that figures are least ones.
+    fn finish(mut self, end_us: i64, unread: Option<u64>) -> io::Result<Tally> {
+        if let Some(count) = unread.filter(|count| *count != 0) {
+            self.begin(self.first_domain)?;
+            let thread = self.threads.get_mut(&self.first_domain);
+            let lost = Event::Lost { count, reason: LossReason::Damaged as u8 };
+            thread.into_iter().for_each(|thread| thread.put(thread.last_ticks, &lost));
+        }
         let domains: Vec<_> = self.threads.keys().copied().collect();
         for domain in domains {
             self.seal(domain)?;
@@ -229,7 +247,10 @@ impl<W: Write> Conversion<W> {
             threads: self.threads.len() as u32,
             ..ProcessEnd::default()
         };
-        self.made.finish(&end)?;
+        match unread {
+            None => self.made.finish(&end)?,
+            Some(_) => self.made.finish_open(ended_mono_ns)?,
+        }
         Ok(self.tally)
     }
 }

@@ -36,7 +36,12 @@ impl<W: Write> NativeWriter<W> {
     /// Ends process and session at the same moment.
     pub fn finish(mut self, end: &ProcessEnd) -> io::Result<()> {
         self.to.writer.process_end(self.process, end, &mut self.to.bytes);
-        let end = SessionEnd { ended_mono_ns: end.ended_mono_ns, ..SessionEnd::default() };
+        self.finish_open(end.ended_mono_ns)
+    }
+
+    /// Ends the session, but not the process: nobody knows what else it did.
+    pub fn finish_open(mut self, ended_mono_ns: u64) -> io::Result<()> {
+        let end = SessionEnd { ended_mono_ns, ..SessionEnd::default() };
         self.to.writer.session_end(&end, &mut self.to.bytes);
         self.to.finish().map(drop)
     }

@@ -23,6 +23,9 @@ const DOMAINS_FREE_BYTES: u64 = 64 << 20;
 /// Bytes of domains' state for each byte of the file.
 const DOMAIN_BYTES_PER_BYTE: u64 = 16;
 
+/// Bytes of the shortest event that allocates: its time and code, how many calls it shares, and how many words follow.
+const ALLOC_BYTES_MIN: u64 = 6;
+
 /// A domain as it is after its last packet.
 #[derive(Debug)]
 struct Domain {
@@ -94,7 +97,9 @@ impl Decoder {
 
         let mut begin = 0;
         let flow = content_events.events(domain, &mut self.locations, stacks, &mut begin, visit);
-        domain.next_id = Some(content_events.next_id);
+        // A packet that is there a second time has no new objects.
+        let is_repeated = |next: &i64| flow.is_err() && *next >= header.ids_end;
+        domain.next_id = Some(domain.next_id.filter(is_repeated).unwrap_or(content_events.next_id));
         let flow = flow.map_err(|fault| BadContent { at: begin, fault })?;
         if flow.is_continue() && header.ids_end != content_events.next_id {
             let fault = Fault::IdsDisagree(content_events.next_id, header.ids_end);
@@ -111,11 +116,27 @@ impl Decoder {
 
     /// Drops the state that is unknown after packets were missed, of one domain or of all.
     pub(crate) fn missed(&mut self, domain: Option<u16>) {
-        let start_us = self.start_us;
         match domain {
-            Some(one) => self.domains.entry(one).or_insert_with(|| Domain::new(start_us)).forget(),
+            Some(one) => self.domains.get_mut(&one).into_iter().for_each(Domain::forget),
             None => self.domains.values_mut().for_each(Domain::forget),
         }
+    }
+
+    /// How many objects a packet allocates, by its header, beyond those that were read of it. They are no gap to the
+    /// packet behind it. What a header claims that its packet has no room for is not believed.
+    pub(crate) fn unread_objects(&mut self, header: &Header) -> u64 {
+        let (begin, end) = (int(header.ids_begin), header.ids_end);
+        let domain = self.domains.get_mut(&header.domain);
+        let next_id = domain.as_ref().and_then(|domain| domain.next_id);
+        let read_until = next_id.unwrap_or(begin).max(begin);
+        let unread = u64::try_from(end.saturating_sub(read_until)).unwrap_or(0);
+        if unread > header.content_bytes() as u64 / ALLOC_BYTES_MIN {
+            return 0;
+        }
+        if let Some(domain) = domain {
+            domain.next_id = Some(end.max(read_until));
+        }
+        unread
     }
 
     /// How many stacks are not in the file.

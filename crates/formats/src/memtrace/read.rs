@@ -42,6 +42,8 @@ pub struct Reader<S> {
     skipped: Vec<Skipped>,
     skipped_more: u64,
     skipped_bytes: u64,
+    unread_objects: u64,
+    skips_own: bool,
     end_us: i64,
 }
 
@@ -72,6 +74,8 @@ impl<S: Source> Reader<S> {
             skipped: Vec::new(),
             skipped_more: 0,
             skipped_bytes: 0,
+            unread_objects: 0,
+            skips_own: false,
         })
     }
 
@@ -98,6 +102,23 @@ impl<S: Source> Reader<S> {
     /// How many bytes of the file were skipped.
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped_bytes
+    }
+
+    /// Whether anything was skipped that may have been of this process.
+    pub fn skips_own(&self) -> bool {
+        self.skips_own
+    }
+
+    /// How many objects were allocated in packets that are cut or invalid, behind what was read of them, as far as their
+    /// headers say. What else was in them is not known.
+    pub fn unread_objects(&self) -> u64 {
+        self.unread_objects
+    }
+
+    /// How many domains had events.
+    #[cfg(test)]
+    pub(crate) fn domains(&self) -> usize {
+        self.decoder.domains()
     }
 
     /// How far the file was read, bytes.
@@ -149,6 +170,7 @@ impl<S: Source> Reader<S> {
             PacketAt::Packet(header, content) => (header, content),
             PacketAt::Cut(header, bytes) => {
                 let why = self.other_pid(&header).unwrap_or(SkipReason::Truncated);
+                self.unread(Some(&header).filter(|header| header.pid == self.info.pid));
                 self.skip(begin, bytes as u64, why);
                 self.offset = begin + bytes as u64;
                 return Ok(Step::End);
@@ -192,6 +214,7 @@ impl<S: Source> Reader<S> {
         let after = packet.map_or(at + 1, |(begin, header)| begin + header.packet_bytes as u64);
         let follows = |found| matches!(found, PacketAt::Packet(..) | PacketAt::Cut(..) | PacketAt::End);
         let is_whole = packet.is_some() && follows(self.packets.at(after)?);
+        self.unread(packet.as_ref().filter(|_| is_whole).map(|(_, header)| header));
         let from = if is_whole { after } else { packet.map_or(at, |(begin, _)| begin) + 1 };
         self.offset = if is_whole { after } else { self.packets.next_trusted(from, self.info.pid)? };
         self.decoder.missed(packet.filter(|_| is_whole).map(|(_, header)| header.domain));
@@ -199,8 +222,15 @@ impl<S: Source> Reader<S> {
         Ok(Step::Next)
     }
 
+    /// Counts what is not read of a packet.
+    fn unread(&mut self, header: Option<&Header>) {
+        let objects = header.map_or(0, |header| self.decoder.unread_objects(header));
+        self.unread_objects = self.unread_objects.saturating_add(objects);
+    }
+
     fn skip(&mut self, offset: u64, bytes: u64, why: SkipReason) {
         self.skipped_bytes += bytes;
+        self.skips_own |= !matches!(why, SkipReason::OtherPid(..));
         if self.skipped.len() < SKIPPED_MAX {
             self.skipped.push(Skipped { offset, bytes, why });
         } else {

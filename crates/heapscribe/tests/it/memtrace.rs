@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/memtrace").join(name)
@@ -29,6 +30,35 @@ fn what_cannot_be_read_is_named_with_its_byte() {
     assert!(said.contains("trunc_in_first_packet.ctf: the first packet is cut at byte 100"), "{said}");
 }
 
+/// What was in the last packet is not known, but its header says how many objects were. How many of all objects were
+/// collected in it nobody knows, so that there may be none left.
+#[test]
+fn of_a_cut_file_what_is_missing_is_counted() {
+    let work = Work::new();
+    let whole = std::fs::read(fixture("n413_long_1e-2.ctf")).unwrap();
+    let report = |bytes: &[u8]| -> Value {
+        std::fs::write(work.dir.path().join("cut.ctf"), bytes).unwrap();
+        let output = work.heapscribe("report cut.ctf --json");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let lost = |report: &Value| report["dropped"]["damaged"].as_u64().unwrap_or(0);
+    let allocated = |report: &Value| report["allocations"].as_u64().unwrap();
+    let all = report(&whole);
+    assert_eq!((lost(&all), &all["bounds"]), (0, &Value::Null));
+    for bytes in [whole.len() - 10, whole.len() / 2] {
+        let cut = report(&whole[..bytes]);
+        assert_eq!(cut["bounds"]["leaked"]["bytes"]["low"], 0);
+        assert_eq!(cut["bounds"]["peak"]["bytes"]["high"], Value::Null);
+        let is_last = bytes == whole.len() - 10;
+        assert!(!is_last || lost(&cut) > 0 && allocated(&cut) + lost(&cut) == allocated(&all), "{bytes}");
+    }
+    let output = work.heapscribe("report cut.ctf");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(err.contains("the file ends within the header of a packet at byte "), "{err}");
+    assert!(!out.contains("made no calls"), "{out}");
+}
+
 #[test]
 fn without_stacks_there_are_none() {
     let output = heapscribe(&["dump", "--style", "memtrace", "--no-stacks"], "n413_long_1e-2.ctf");
@@ -53,6 +83,11 @@ impl Work {
         let is_told = matches!(output.status.code(), Some(0 | 3));
         assert!(is_told, "{words}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn heapscribe(&self, words: &str) -> std::process::Output {
+        let mut command = Command::cargo_bin("heapscribe").unwrap();
+        command.current_dir(self.dir.path()).args(words.split(' ')).output().unwrap()
     }
 
     /// The exit code, and what is said on stderr.

@@ -102,6 +102,10 @@ pub fn nothing(a: &Answer) -> Option<String> {
              knows: the program is static or setuid, has a heap of its own or clears its environment"
                 .to_owned()
         }
+        None if a.processes.iter().any(|process| process.is_unfinished || process.has_gaps) => {
+            "The trace is damaged or was not finished, and has no calls of the heap as far as it can be read"
+                .to_owned()
+        }
         None => "The processes made no calls of the heap while recording was on".to_owned(),
     })
 }

@@ -1,5 +1,7 @@
 //! Damaged files: the errors that are reported, and what is salvaged.
 
+use std::ops::ControlFlow;
+
 use proptest::prelude::*;
 
 use super::super::read::{ReadOptions, Reader};
@@ -107,6 +109,59 @@ fn a_cut_file_ends_where_it_is_cut() {
     assert_eq!(cut.skipped, [format!("skipping truncated packet: bytes {at} to {}", at + 100)]);
     let cut = read(&bytes[..at + 10], ReadOptions::default());
     assert_eq!(cut.error, Some(format!("the file ends within the header of a packet at byte {at}")));
+}
+
+/// Objects that a salvaging reader knows to be missing: by headers, and by gaps between packets.
+fn missing(bytes: &[u8]) -> (u64, u64) {
+    let mut reader = Reader::open(bytes, SALVAGE).unwrap();
+    let read = reader.for_each(|_, _| ControlFlow::<()>::Continue(()));
+    assert_eq!(read.map_err(|e| e.to_string()), Ok(None));
+    (reader.unread_objects(), reader.missing_objects())
+}
+
+#[test]
+fn objects_that_are_not_read_are_counted_once() {
+    let allocs: String = (0..12_000).map(|n| format!("a\t{}\t0\t1\t1\t0\t0\n", 1_000_000 + n)).collect();
+    let whole = file(Order::Direct, &allocs);
+    let all = packets(&whole);
+    let objects = |n: usize| (all[n].1.ids_end - all[n].1.ids_begin) as u64;
+    assert_eq!(missing(&whole), (0, 0));
+
+    let mut bytes = whole.clone();
+    bytes[all[1].0 + 68 + 3] = 50 << 1;
+    assert_eq!(missing(&bytes), (objects(1), 0), "a bad first event");
+    bytes[all[1].0] ^= 1;
+    assert_eq!(missing(&bytes), (0, objects(1)), "no header");
+
+    let cut = &whole[..all[2].0 + 100];
+    assert_eq!(missing(cut), (objects(2), 0), "cut");
+
+    let again = &whole[all[0].0..all[0].0 + all[0].1.packet_bytes];
+    let repeated = [&whole[..all[2].0], again, &whole[all[2].0..]].concat();
+    let (of_headers, of_gaps) = missing(&repeated);
+    assert_eq!((of_headers, of_gaps), (0, 0), "repeated");
+
+    let mut bytes = whole[..all[2].0 + 100].to_vec();
+    bytes[all[2].0 + 60..all[2].0 + 68].copy_from_slice(&(i64::MAX >> 2).to_le_bytes());
+    assert_eq!(missing(&bytes), (0, 0), "more than the packet has room for");
+}
+
+/// A domain takes 160 KiB and more, and a packet of no domain that there is room for is not to take them.
+#[test]
+fn domains_that_have_no_room_take_no_memory() {
+    let mut bytes = file(Order::Direct, "a\t1000000\t0\t1\t1\t0\t0\n");
+    let all = packets(&bytes);
+    let (at, header) = all[all.len() - 1];
+    let packet = bytes[at..at + header.packet_bytes].to_vec();
+    for domain in 1..=2000_u16 {
+        let mut packet = packet.clone();
+        packet[38..40].copy_from_slice(&domain.to_le_bytes());
+        bytes.extend_from_slice(&packet);
+    }
+    let mut reader = Reader::open(&bytes[..], SALVAGE).unwrap();
+    let read = reader.for_each(|_, _| ControlFlow::<()>::Continue(()));
+    assert_eq!(read.map_err(|e| e.to_string()), Ok(None));
+    assert!(reader.skipped().len() > 1000 - 1 && reader.domains() < 400, "{}", reader.domains());
 }
 
 #[test]
