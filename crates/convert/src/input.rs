@@ -22,6 +22,7 @@ use heapscribe_formats::{Trace, TraceError, gotrace, heaplog};
 use heapscribe_session::inspect::{self, Snapshot};
 
 use crate::file_source::{FileSource, source};
+use crate::heap_profile;
 use crate::heaplog::{LogTally, from as from_heaplog, from::About};
 use crate::heaptrack;
 use crate::memtrace::{from as from_memtrace, from::Sizes};
@@ -66,7 +67,10 @@ pub enum Kind {
     Json,
 }
 
-const HEAPTRACK: Kind = Kind::File(Format::Heaptrack);
+/// Whether files of a kind are compressed.
+fn is_packed(kind: Kind) -> bool {
+    matches!(kind, Kind::File(format) if format == Format::Heaptrack || heap_profile::is_one(format))
+}
 
 /// A path that was looked at.
 pub struct Input {
@@ -101,7 +105,7 @@ impl Input {
             let mut contents = [0; FIRST_BYTES];
             let n = heaptrack::first_bytes(&file.file, &first[..n], &mut contents);
             // Parts of message logs are compressed, too, and say so no sooner.
-            kind = Some(kind_of(&contents[..n])).filter(|of| *of == HEAPTRACK).unwrap_or(kind);
+            kind = Some(kind_of(&contents[..n])).filter(|of| is_packed(*of)).unwrap_or(kind);
         }
         Ok(Input { path: path.to_owned(), kind, file: Some(file) })
     }
@@ -127,6 +131,19 @@ impl Input {
     /// # Errors
     /// Of what has none, and when nothing of it can be read.
     pub fn into_trace(self, salvage: Salvage) -> Result<Opened> {
+        if let Kind::File(format) = self.kind
+            && heap_profile::is_one(format)
+        {
+            return Err(profile_has_no_events(&self.path).into());
+        }
+        self.into_sums(salvage)
+    }
+
+    /// The same, and profiles of other programs: sums by stack, which [`Opened::profile`] has then.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn into_sums(self, salvage: Salvage) -> Result<Opened> {
         let mut opened = self.into_trace_of_ours(salvage)?;
         if salvage.native {
             opened.trace.keep_native();
@@ -142,6 +159,10 @@ impl Input {
             Kind::File(Format::Memtrace) => self.convert_memtrace(salvage),
             Kind::File(Format::Heaplog) => self.convert_heaplog(),
             Kind::File(Format::Heaptrack) => self.convert_heaptrack(),
+            Kind::File(format @ (Format::Pprof | Format::HeapText)) => {
+                let (path, file) = self.into_file()?;
+                heap_profile::open(&file, format, &path)
+            }
             Kind::File(Format::Go) => Err(go_has_no_blocks(&self.path).into()),
             Kind::AosPart => Err(part_has_no_blocks(&self.path).into()),
         }
@@ -282,6 +303,15 @@ pub fn go_has_no_blocks(path: &Path) -> Problem {
     )
 }
 
+/// A profile where events are wanted.
+pub fn profile_has_no_events(path: &Path) -> Problem {
+    let shown = path.display();
+    Problem::new(
+        format!("{shown} is a profile: sums by stack, without events"),
+        format!("use report, flame, diff, hotspots, view, or convert to folded: heapscribe report {shown}"),
+    )
+}
+
 fn part_has_no_blocks(path: &Path) -> Problem {
     let what = format!("{} is a message log, not a heap trace", path.display());
     Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
@@ -340,6 +370,8 @@ mod tests {
         check("x.ctf", b"go 1.19 trace\0\0\0", Kind::File(Format::Go));
         check("x.hst", b"\xc1\x1f\xfc\xc1", Kind::File(Format::Memtrace));
         check("x", b"malloc 0x55d0 24 0\n", Kind::File(Format::Heaplog));
+        check("go.pb", b"\x0a\x04\x08\x01\x10\x02\x12\x00", Kind::File(Format::Pprof));
+        check("x.heap", b"heap_v2/1\n", Kind::File(Format::HeapText));
         check("x.json", b"\n {\"channel\":1}", Kind::Json);
         check("empty", b"", Kind::File(Format::Unknown));
     }

@@ -15,6 +15,7 @@ use heapscribe_session::inspect::{self, Saved, Snapshot};
 use crate::file_source::{FileSource, nameless_file};
 use crate::heaplog::LogTally;
 use crate::memtrace::Tally;
+use crate::profile_sums::Sums;
 
 /// A trace that is open, whatever format its file has.
 pub struct Opened {
@@ -23,6 +24,8 @@ pub struct Opened {
     pub memtrace: Option<Tally>,
     /// What only a log of heaphook's has.
     pub heaplog: Option<LogTally>,
+    /// Of a profile its sums: the trace beside them has no events.
+    pub profile: Option<Sums>,
     /// What could not be read of a file of another format.
     pub problems: Vec<String>,
 }
@@ -59,7 +62,7 @@ impl<T> Made<T> {
 
 impl Opened {
     pub(crate) fn new(trace: Trace<FileSource>, problems: Vec<String>) -> Opened {
-        Opened { trace, memtrace: None, heaplog: None, problems }
+        Opened { trace, memtrace: None, heaplog: None, profile: None, problems }
     }
 
     /// Has a trace written into a file without a name.

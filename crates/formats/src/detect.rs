@@ -1,7 +1,7 @@
 //! Tells formats apart by their first bytes. A format that is added here is a folder beside this file and one
 //! line of the table below; what becomes of a file of that format is an arm of `Input::into_trace` in `convert`.
 
-use crate::{gotrace, heaplog, heaptrack, memtrace, native};
+use crate::{gotrace, heaplog, heaptext, heaptrack, memtrace, native, pprof};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +16,10 @@ pub enum Format {
     Heaplog,
     /// A data file of heaptrack's, see [`heaptrack`].
     Heaptrack,
+    /// pprof's, see [`pprof`].
+    Pprof,
+    /// Text of gperftools and jemalloc, see [`heaptext`].
+    HeapText,
     /// None that is known here.
     Unknown,
 }
@@ -27,12 +31,14 @@ pub const DETECT_BYTES: usize = 256;
 type IsBegin = fn(&[u8]) -> bool;
 
 /// How the first bytes of each format are recognized. No two formats accept the same bytes.
-const FORMATS: [(Format, IsBegin); 5] = [
+const FORMATS: [(Format, IsBegin); 7] = [
     (Format::Native, native::is_begin),
     (Format::Memtrace, memtrace::is_begin),
     (Format::Go, gotrace::is_begin),
     (Format::Heaplog, heaplog::is_begin),
     (Format::Heaptrack, heaptrack::is_begin),
+    (Format::Pprof, pprof::is_begin),
+    (Format::HeapText, heaptext::is_begin),
 ];
 
 /// The format of a file that begins with these bytes.
@@ -54,13 +60,19 @@ mod tests {
     use super::*;
     use crate::native::header::MAGIC;
 
-    const BEGINS: [(&[u8], Format); 10] = [
+    const BEGINS: [(&[u8], Format); 16] = [
         (&MAGIC, Format::Native),
         (b"\xc1\x1f\xfc\xc1", Format::Memtrace),
         (b"go 1.19 trace\0\0\0", Format::Go),
         (b"alloc, 72704, 1, 0x000055", Format::Heaplog),
         (b"malloc 0x55d0 24 0", Format::Heaplog),
         (b"v 10400 3\nx d /usr/bin/true\n", Format::Heaptrack),
+        (b"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03\x10\x04", Format::Pprof),
+        (b"\x32\x00\x32\x0dalloc_objects", Format::Pprof),
+        (b"\x5a\x04\x08\x01\x10\x02\x60\x01\x0a", Format::Pprof),
+        (b"\x0a\x04\x08\x01\x18\x02\x0a\x04", Format::Unknown),
+        (b"heap profile: 1: 2 [3: 4] @ heap_v2/5\n", Format::HeapText),
+        (b"heap_v2/524288\n  t*: 1: 2 [0: 0]\n", Format::HeapText),
         (b"v 1.2\n", Format::Unknown),
         (b"\x89HSCR\r\n", Format::Unknown),
         (b"{\"traceEvents\":[", Format::Unknown),

@@ -6,6 +6,8 @@
 //! | [`memtrace`] | yes | yes | OCaml's statistical memory profiler |
 //! | [`gotrace`] | yes | yes | Go's execution tracer |
 //! | [`heaplog`] | yes | yes | heaphook's logs of heap calls, as text |
+//! | [`pprof`] | yes | | pprof's profiles: sums by stack, see [`profile`] |
+//! | [`heaptext`] | yes | | heap profiles of gperftools and jemalloc, as text |
 //!
 //! The page of each format is its specification, and lists what is lost on the way into it. [`detect`] recognizes all
 //! of them by their first bytes. [`model`] is what a native trace holds, as plain data.
@@ -108,11 +110,14 @@ pub mod detect;
 pub mod error;
 pub mod gotrace;
 pub mod heaplog;
+pub mod heaptext;
 pub mod heaptrack;
 pub mod jit;
 pub mod memtrace;
 pub mod model;
 pub mod native;
+pub mod pprof;
+pub mod profile;
 pub mod source;
 
 pub use clock::Clock;

@@ -69,6 +69,14 @@ impl FlameArgs {
         }
     }
 
+    /// What was asked for, where that is a figure of a stack.
+    pub(crate) fn asked_metric(&self) -> Option<Metric> {
+        match self.metric {
+            Some(FlameMetric::Of(metric)) => Some(metric),
+            None | Some(FlameMetric::Pinned) => None,
+        }
+    }
+
     /// Whether it is to show who keeps pages.
     pub(crate) fn is_pinned(&self) -> bool {
         self.metric == Some(FlameMetric::Pinned)

@@ -24,9 +24,9 @@ pub(crate) struct HotspotsArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// What to count
-    #[arg(long, alias = "of", value_enum, default_value_t = Metric::Allocated)]
-    pub(crate) metric: Metric,
+    /// What to count [default: allocated; of a profile: what it has]
+    #[arg(long, alias = "of", value_enum)]
+    pub(crate) metric: Option<Metric>,
 
     /// How many functions to show
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -11,7 +11,7 @@ use super::resolver::resolver;
 use super::rewrite::copied;
 use super::{convert_aos, convert_exports, output, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
-use heapscribe_convert::input::go_has_no_blocks;
+use heapscribe_convert::input::{go_has_no_blocks, profile_has_no_events};
 use heapscribe_convert::memtrace::from::Sizes;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_convert::{gotrace, heaplog, memtrace};
@@ -58,6 +58,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let trace = input.into_trace(args.salvage.into())?;
             let resolver = resolver(&args.symbols, &[&trace])?;
             gotrace::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
+        }
+        (Kind::File(Format::Pprof | Format::HeapText), ConvertTo::Native) => {
+            return Err(profile_has_no_events(&args.trace).into());
         }
         // Each kind by name, so that the compiler asks how a format that is added becomes ours.
         (

@@ -30,7 +30,12 @@ const MASSIF_STEPS: u32 = 100;
 
 /// Runs the command.
 pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
-    let trace = input.into_trace(args.salvage.into())?;
+    let trace = match args.to {
+        ConvertTo::Folded | ConvertTo::Speedscope | ConvertTo::Pprof | ConvertTo::Otlp => {
+            input.into_sums(args.salvage.into())?
+        }
+        _ => input.into_trace(args.salvage.into())?,
+    };
     if let Some(format) = args.to.table_format() {
         return convert_tables::run(args, &trace, format);
     }
@@ -86,6 +91,11 @@ fn reject_tables(args: &ConvertArgs) -> Result<(), Problem> {
 fn answer(args: &ConvertArgs, trace: &Opened) -> Result<(Answer, Vec<Measure>)> {
     let (choice, part) = (choice(args), args.part.range());
     let options = Options { splits_processes: true, ..Options::default() };
+    if let Some(sums) = &trace.profile {
+        part.reject(&args.trace, "a profile")?;
+        convert_profiles::reject_choice(args)?;
+        return Ok((sums.answer.clone(), sums.measures()));
+    }
     if let Some(snapshot) = snapshot_of(trace) {
         if !args.to.has_ranges() {
             return Err(no_time(&args.trace).into());

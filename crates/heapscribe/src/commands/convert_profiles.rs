@@ -103,9 +103,23 @@ fn write(path: &Path, profile: &[u8]) -> std::io::Result<()> {
     packed.finish()?.flush()
 }
 
+/// A profile does not say which process did what.
+pub(super) fn reject_choice(args: &ConvertArgs) -> Result<(), Problem> {
+    if args.pid.is_none() && args.process.is_none() {
+        return Ok(());
+    }
+    let what = format!("{} is a profile, which keeps no processes apart", args.trace.display());
+    Err(Problem::new(what, "remove --pid and --process"))
+}
+
 /// A ring and a snapshot have sums of stacks only; other traces can be asked for more.
 fn without_threads(args: &ConvertArgs, trace: &Opened) -> Result<Option<Sampled>> {
     let part = args.part.range();
+    if let Some(sums) = &trace.profile {
+        part.reject(&args.trace, "a profile")?;
+        reject_choice(args)?;
+        return Ok(Some(of_answer(sums.answer.clone())));
+    }
     let of_snapshot = snapshot::is_one(&**trace).then(|| snapshot::analyze(&**trace).into_iter().next());
     if let Some(snapshot) = of_snapshot.flatten() {
         part.reject(&args.trace, "a snapshot")?;

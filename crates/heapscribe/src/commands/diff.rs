@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_analyze::answer::{Answer, Frame};
+use heapscribe_analyze::answer::{Amount, Answer, Frame};
 use heapscribe_analyze::diff::{self, Diff, Paths, Side};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::measure::Measure;
@@ -17,6 +17,7 @@ use super::limits::{TOP, TOP_JSON};
 use super::resolver::resolver;
 use super::{output, partial, range};
 use crate::cli::{DiffArgs, DiffSide, Metric};
+use heapscribe_convert::profile_sums::Sums;
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
@@ -27,7 +28,7 @@ use heapscribe_views::{json, text};
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let sides = args.sides()?;
-    let open = |side: &DiffSide<'_>| Input::open(side.file)?.into_trace(args.salvage.into());
+    let open = |side: &DiffSide<'_>| Input::open(side.file)?.into_sums(args.salvage.into());
     let traces = [open(&sides[0])?, open(&sides[1])?];
     let measure = measure(args, &sides, &traces)?;
     let answer = |n: usize| answer(args, &sides[n], &traces[n], measure);
@@ -43,7 +44,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         names: &names[n],
         is_estimated: is_estimated(&traces[n], &answers[n]),
     };
-    let of_live = traces.iter().any(|trace| snapshot::is_one(trace)) || sides[1].range.live_at.is_some();
+    let is_moment =
+        |trace: &Opened| snapshot::is_one(trace) || trace.profile.is_some() && measure == Measure::Leaked;
+    let of_live = traces.iter().any(is_moment) || sides[1].range.live_at.is_some();
     let of_both = Sides { before: compared(0), after: compared(1), of_live };
     let mut out = output::stdout(args.json);
     if args.json {
@@ -62,6 +65,11 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 
 /// The answer of a trace; a snapshot counts as a recording that ended with it.
 fn answer(args: &DiffArgs, side: &DiffSide<'_>, trace: &Opened, measure: Measure) -> Result<Answer> {
+    if let Some(sums) = &trace.profile {
+        args.choice.reject(side.file, "a profile")?;
+        side.range.reject(side.file, "a profile")?;
+        return Ok(sums.answer.clone());
+    }
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
     if let Some(snapshot) = snapshots.first() {
         args.choice.reject(side.file, "a snapshot")?;
@@ -74,6 +82,10 @@ fn answer(args: &DiffArgs, side: &DiffSide<'_>, trace: &Opened, measure: Measure
 /// The measure to compare: a snapshot has live blocks only.
 fn measure(args: &DiffArgs, sides: &[DiffSide<'_>; 2], traces: &[Opened; 2]) -> Result<Measure> {
     let snapshot = traces.iter().zip(sides).find(|(trace, _)| snapshot::is_one(trace));
+    let of_profiles = profiles_measure(args, sides, traces, snapshot.is_some())?;
+    if let Some(measure) = of_profiles {
+        return Ok(measure);
+    }
     match (args.metric(), snapshot) {
         (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
         (by, None) => Ok(by.unwrap_or_else(|| args.default_metric()).measure()),
@@ -84,8 +96,29 @@ fn measure(args: &DiffArgs, sides: &[DiffSide<'_>; 2], traces: &[Opened; 2]) -> 
     }
 }
 
+/// Where a side is a profile: what is asked for, or the first figure that each side has.
+fn profiles_measure(
+    args: &DiffArgs,
+    sides: &[DiffSide<'_>; 2],
+    traces: &[Opened; 2],
+    has_snapshot: bool,
+) -> Result<Option<Measure>, Problem> {
+    let of_snapshot = has_snapshot.then_some(Measure::Leaked);
+    let mut asked = args.metric().map(Metric::measure).or(of_snapshot);
+    let profiles: Vec<_> = traces.iter().map(|trace| trace.profile.as_ref()).collect();
+    if let ([Some(before), Some(after)], None) = (&profiles[..], asked) {
+        asked = before.measures().into_iter().find(|measure| after.knows(*measure));
+    }
+    for (sums, side) in profiles.into_iter().zip(sides) {
+        if let Some(sums) = sums {
+            asked = Some(sums.measure(asked, side.file)?);
+        }
+    }
+    Ok(asked.filter(|_| traces.iter().any(|trace| trace.profile.is_some())))
+}
+
 fn names<'a>(answer: &'a Answer, measure: Measure, resolver: &Resolver) -> NamedStacks<'a> {
-    let wanted = answer.stacks.iter().filter(|stack| measure.amount(stack).blocks > 0);
+    let wanted = answer.stacks.iter().filter(|stack| measure.amount(stack) != Amount::default());
     NamedStacks::look_up(&answer.tree, wanted.map(|stack| stack.node), resolver)
 }
 
@@ -107,5 +140,6 @@ pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut 
 /// Whether only samples were recorded, so that figures are estimates.
 fn is_estimated(trace: &Opened, answer: &Answer) -> bool {
     answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
+        || trace.profile.as_ref().is_some_and(Sums::is_estimated)
         || trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0)
 }

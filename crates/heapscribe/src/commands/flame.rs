@@ -15,12 +15,14 @@ use super::resolver::resolver;
 use super::{flame_go, partial, range, report_memory};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
+use heapscribe_convert::profile_sums::Sums;
 use heapscribe_convert::{Input, Kind, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
 use heapscribe_views::process_labels;
+use heapscribe_views::text;
 use heapscribe_views::text::tables;
 
 /// Runs the command.
@@ -36,8 +38,11 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         Kind::File(Format::Heaplog) => return Err(no_stacks(args).into()),
         _ => {}
     }
-    let trace = input.into_trace(args.salvage.into())?;
+    let trace = input.into_sums(args.salvage.into())?;
     let resolver = resolver(&args.symbols, &[&trace])?;
+    if let Some(sums) = &trace.profile {
+        return flame_sums(args, form, sums, &resolver);
+    }
     if args.is_pinned() {
         return flame_pinned(args, form, &trace, &resolver);
     }
@@ -62,6 +67,29 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
     draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
+}
+
+/// A profile of another program.
+fn flame_sums(args: &FlameArgs, form: Form, sums: &Sums, resolver: &Resolver) -> Result<ExitCode> {
+    args.choice.reject(&args.trace, "a profile")?;
+    args.range.reject(&args.trace, "a profile")?;
+    if args.is_pinned() {
+        return Err(no_pages(args).into());
+    }
+    let measure = sums.measure(args.asked_metric().map(Metric::measure), &args.trace)?;
+    let answer = &sums.answer;
+    let stacks = answer.stacks.iter().map(|stack| (stack.node, measure.of(stack)));
+    let graph = graph(&answer.tree, &[], stacks, resolver, args.fold_recursion);
+    let estimated = if sums.is_estimated() { " (estimated)" } else { "" };
+    let title = format!("{}{estimated}", text::profile::title(measure));
+    let unit = if measure.counts_blocks() { "blocks" } else { "bytes" };
+    draw(args, form, &graph, &Caption { title, command: command(&answer.command), unit })?;
+    Ok(partial::exit_code(&args.trace, &answer.problems, true))
+}
+
+fn no_pages(args: &FlameArgs) -> Problem {
+    let what = format!("{} is a profile, which knows nothing of pages", args.trace.display());
+    Problem::new(what, "use --metric leaked, allocated, peak or count, or remove --metric")
 }
 
 /// Who keeps nearly empty pages of the process of a snapshot.

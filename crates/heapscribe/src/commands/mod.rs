@@ -42,6 +42,7 @@ pub(crate) mod report;
 mod report_go;
 mod report_memory;
 mod report_messages;
+mod report_profile;
 mod report_range;
 mod resolver;
 pub(crate) mod rewrite;

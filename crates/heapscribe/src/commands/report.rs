@@ -12,7 +12,9 @@ use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
 use super::resolver::resolver;
-use super::{output, partial, report_go, report_memory, report_messages, report_range, terminal};
+use super::{
+    output, partial, report_go, report_memory, report_messages, report_profile, report_range, terminal,
+};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -61,8 +63,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         args.range.reject(&args.trace, "a Go trace")?;
         return report_go::run(args, input);
     }
-    let trace = input.into_trace(args.salvage.into())?;
+    let trace = input.into_sums(args.salvage.into())?;
     let resolver = resolver(&args.symbols, &[&trace])?;
+    if let Some(sums) = &trace.profile {
+        return report_profile::run(args, sums, &resolver);
+    }
     let mut out = output::stdout(args.json);
     if snapshot::is_one(&*trace) || args.memory {
         reject_messages(args)?;

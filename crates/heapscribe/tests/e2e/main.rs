@@ -21,6 +21,7 @@ mod heap_edges;
 mod heap_tells;
 mod heaplog;
 mod heaps;
+mod imports;
 mod inheritance;
 mod jit;
 mod keeps_up;

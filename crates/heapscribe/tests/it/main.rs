@@ -16,6 +16,7 @@ mod memtrace;
 mod messages;
 mod names;
 mod plot;
+mod profiles;
 mod range;
 mod replay;
 mod report;

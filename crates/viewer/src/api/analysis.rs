@@ -1,18 +1,23 @@
 //! What only all events together say: the peak, the heap over time, findings.
 
-use heapscribe_analyze::answer::{Answer, SizeClass};
+use heapscribe_analyze::answer::{Amount, Answer, SizeClass};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
+use heapscribe_convert::profile_sums::Sums;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
 use heapscribe_views::losses::causes;
 use heapscribe_views::text::losses;
+use heapscribe_views::text::profile::unknown;
 
 use super::findings::{FindingRow, findings};
 
 /// The whole recording, explained.
 pub(super) struct Analysis {
     pub(super) answer: Answer,
+    /// Whether it is of a moment: what is live is what was never freed.
     pub(super) is_snapshot: bool,
+    /// Whether it is known of a moment what had been allocated until then.
+    pub(super) has_allocated: bool,
     pub(super) sizes: Vec<SizeClass>,
     pub(super) findings: Vec<FindingRow>,
     /// What has to be known to read the figures, in sentences.
@@ -24,6 +29,9 @@ pub(super) struct Analysis {
 impl Analysis {
     /// Reads all events.
     pub(super) fn of(trace: &Opened, shown: &str, resolver: &Resolver) -> Analysis {
+        if let Some(sums) = &trace.profile {
+            return Analysis::of_profile(sums);
+        }
         let first = || snapshot::analyze(&**trace).into_iter().next();
         match snapshot::is_one(&**trace).then(first).flatten() {
             Some(snapshot) => Analysis::of_snapshot(&snapshot),
@@ -31,10 +39,34 @@ impl Analysis {
         }
     }
 
+    /// What was held when the heap was largest stands for what is live, where nothing else is known.
+    fn of_profile(sums: &Sums) -> Analysis {
+        let (mut answer, known) = (sums.answer.clone(), &sums.about.known);
+        if !known.live.bytes {
+            answer.stacks.iter_mut().for_each(|stack| stack.leaked = stack.at_peak);
+            answer.leaked = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
+        }
+        let estimated = "Blocks were sampled: all figures are estimates.".to_owned();
+        let missing = format!("This profile does not say: {}.", unknown(sums).join("; ").to_lowercase());
+        let mut caveats = caveats(&answer);
+        caveats.extend(sums.is_estimated().then_some(estimated));
+        caveats.push(missing);
+        Analysis {
+            is_snapshot: true,
+            has_allocated: known.allocated.is_any(),
+            sizes: Vec::new(),
+            findings: Vec::new(),
+            caveats,
+            notes: Vec::new(),
+            answer,
+        }
+    }
+
     fn of_snapshot(snapshot: &Snapshot) -> Analysis {
         let answer = snapshot.to_answer();
         Analysis {
             is_snapshot: true,
+            has_allocated: false,
             sizes: snapshot.sizes.clone(),
             findings: Vec::new(),
             caveats: caveats(&answer),
@@ -51,6 +83,7 @@ impl Analysis {
         let nothing = losses::nothing(&answer).map(|why| format!("{}.", one_line(&why)));
         Analysis {
             is_snapshot: false,
+            has_allocated: true,
             sizes: answer.sizes.clone(),
             findings,
             caveats: nothing.into_iter().chain(caveats(&answer)).collect(),

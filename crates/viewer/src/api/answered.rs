@@ -157,7 +157,7 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
         (Show::Live, true) => |stack| stack.leaked,
         (Show::Live, false) => |stack| stack.at_peak,
         (Show::Left, false) => |stack| stack.leaked,
-        (Show::Allocated, false) => |stack| stack.allocated,
+        (Show::Allocated, _) if analysis.has_allocated => |stack| stack.allocated,
         (Show::Freed, false) => |stack| stack.freed,
         _ => return refused("it has only what is live"),
     };
@@ -169,7 +169,9 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     let of_sizes = |class: &heapscribe_analyze::answer::SizeClass| {
         (SizeClass::of(class.from_bytes), Amount { blocks: class.count, bytes: class.bytes })
     };
-    let is_of_sizes = wanted.is_any_name() && (analysis.is_snapshot || blocks.show == Show::Allocated);
+    let has_sizes = !analysis.sizes.is_empty();
+    let is_of_sizes =
+        has_sizes && wanted.is_any_name() && (analysis.is_snapshot || blocks.show == Show::Allocated);
     Ok(Answered {
         own,
         by_stack,

@@ -44,11 +44,13 @@ const NO_INDEX: &str = "There is no index: each question reads all events.";
 const OF_RANGES: &[&str] = &["live", "allocated", "freed", "retained", "within", "left"];
 const OF_RING: &[&str] = &["live", "allocated", "freed", "left"];
 const OF_SNAPSHOT: &[&str] = &["live"];
+const OF_PROFILE: &[&str] = &["live", "allocated"];
 
 impl Summary {
     pub(super) fn of(viewer: &Viewer<'_>) -> Summary {
         let session = viewer.recording.session();
         let is_snapshot = heapscribe_analyze::snapshot::is_one(&**viewer.trace);
+        let of_profile = viewer.trace.profile.as_ref().map(|sums| &sums.about.known);
         let index = viewer.ranges.as_ref().map(|ranges| ranges.index());
         let caveat = match index {
             Some(None) => Some(NO_INDEX),
@@ -67,6 +69,8 @@ impl Summary {
             has_index: index.flatten().is_some(),
             shows: match (&viewer.ranges, is_snapshot) {
                 (Some(_), _) => OF_RANGES,
+                (None, _) if of_profile.is_some_and(|known| known.allocated.bytes) => OF_PROFILE,
+                (None, _) if of_profile.is_some() => OF_SNAPSHOT,
                 (None, true) => OF_SNAPSHOT,
                 (None, false) => OF_RING,
             },

@@ -59,7 +59,7 @@ impl<'r> Viewer<'r> {
         index: &IndexOptions,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Viewer<'r> {
-        let is_snapshot = snapshot::is_one(&**trace);
+        let is_snapshot = snapshot::is_one(&**trace) || trace.profile.is_some();
         // A ring that has lost its first events has no ranges, but all that `report` prints.
         let mut ranges = || Ranges::open(recording, path, index, progress).ok();
         Viewer {

@@ -11,6 +11,7 @@ pub mod live;
 pub mod memory;
 pub mod messages;
 pub mod parts;
+pub mod profile;
 pub mod range;
 pub mod report;
 pub mod sampling;

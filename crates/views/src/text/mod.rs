@@ -22,6 +22,7 @@ pub mod losses;
 pub mod memory;
 pub mod messages;
 mod out;
+pub mod profile;
 pub mod range;
 pub mod real_time;
 pub mod report;

@@ -1,0 +1,147 @@
+//! Profiles of other programs through the program: what their own readers print of them, and what is refused.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// A directory with the profiles, and the program run in it.
+struct Work {
+    dir: tempfile::TempDir,
+}
+
+impl Work {
+    fn new() -> Work {
+        let dir = tempfile::tempdir().unwrap();
+        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/profiles");
+        for file in fixtures.read_dir().unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), dir.path().join(file.file_name())).unwrap();
+        }
+        Work { dir }
+    }
+
+    fn output(&self, words: &str) -> std::process::Output {
+        let mut command = Command::cargo_bin("heapscribe").unwrap();
+        command.current_dir(self.dir.path()).args(words.split(' ')).output().unwrap()
+    }
+
+    fn run(&self, words: &str) -> String {
+        let output = self.output(words);
+        assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Standard error of a run that fails.
+    fn fails(&self, words: &str) -> String {
+        let output = self.output(words);
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn json(&self, file: &str) -> Value {
+        serde_json::from_str(&self.run(&format!("report {file} --json --top 1000"))).unwrap()
+    }
+}
+
+/// Blocks and bytes of a figure, of all and of the stacks together.
+fn check(report: &Value, figure: &str, blocks: u64, bytes: u64) {
+    let of =
+        |at: &Value, key: &str| at[figure][key].as_u64().unwrap_or_else(|| panic!("{figure} {key}: {at}"));
+    assert_eq!((of(report, "blocks"), of(report, "bytes")), (blocks, bytes), "{figure}");
+    let sum = |key| report["stacks"].as_array().unwrap().iter().map(|stack| of(stack, key)).sum::<u64>();
+    assert_eq!((sum("blocks"), sum("bytes")), (blocks, bytes), "stacks of {figure}");
+}
+
+/// `go tool pprof -top -unit=b -sample_index=...` prints these sums, and 44008B and 6400B of these functions.
+#[test]
+fn a_profile_of_go_has_the_sums_of_pprof() {
+    let work = Work::new();
+    let report = work.json("go.pb.gz");
+    check(&report, "live", 47, 43_872);
+    check(&report, "allocated", 153, 51_832);
+    assert_eq!(
+        (&report["kind"], &report["origin"], &report["exact"]),
+        (&"profile".into(), &"pprof".into(), &true.into())
+    );
+    assert!(report.get("at_peak").is_none(), "what is not known has no key: {report}");
+    let folded = work.run("convert go.pb.gz --to folded --metric allocated -o /dev/stdout --force");
+    let of = |function: &str| -> u64 {
+        let lines = folded.lines().filter_map(|line| line.rsplit_once(' '));
+        let lines = lines.filter(|(frames, _)| frames.rsplit(';').next() == Some(function));
+        lines.map(|(_, width)| width.parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!((of("main.keepMany"), of("main.churn")), (44_008, 6_400), "{folded}");
+}
+
+/// `jeprof --text --show_bytes` and `google-pprof --text --show_bytes` print these totals, of samples 134687 and 136800.
+#[test]
+fn heap_profiles_as_text_have_the_sums_of_jeprof() {
+    let work = Work::new();
+    let exact = work.json("jemalloc.heap");
+    check(&exact, "live", 44, 135_168);
+    assert!(exact.get("allocated").is_none(), "jemalloc did not count it: {exact}");
+    let sampled = work.json("jemalloc-sampled.heap");
+    check(&sampled, "live", 44, 134_687);
+    check(&sampled, "allocated", 77, 136_800);
+    assert_eq!((&sampled["exact"], &sampled["sample_mean_bytes"]), (&false.into(), &1024.into()));
+    let gperftools = work.json("gperftools.heap");
+    check(&gperftools, "live", 43, 52_288);
+    check(&gperftools, "allocated", 143, 57_288);
+}
+
+#[test]
+fn every_view_takes_a_profile() {
+    let work = Work::new();
+    insta::assert_snapshot!("profile_report", work.run("report gperftools.heap --top 2"));
+    let hotspots = work.run("hotspots go.pb.gz --top 1");
+    assert!(hotspots.contains("43,872 bytes") && hotspots.contains("main.keepMany"), "{hotspots}");
+    let diff = work.run("diff jemalloc.heap jemalloc-sampled.heap");
+    assert!(diff.starts_with("Compared: live bytes (estimated)"), "{diff}");
+    assert!(diff.contains("-481 bytes"), "{diff}");
+    work.run("flame go.pb.gz -o heap.svg --metric allocated");
+    let drawn = std::fs::read_to_string(work.dir.path().join("heap.svg")).unwrap();
+    assert!(drawn.contains("Bytes allocated") && drawn.contains("main.churn"));
+    work.run("view jemalloc-sampled.heap -o heap.html");
+    let page = std::fs::metadata(work.dir.path().join("heap.html")).unwrap();
+    assert!(page.len() > 100_000, "{page:?}");
+}
+
+/// Written as a profile of ours and read again, sums are as before.
+#[test]
+fn a_profile_survives_the_way_through_ours() {
+    let work = Work::new();
+    work.run("convert go.pb.gz --to pprof -o again.pb.gz");
+    let again = work.json("again.pb.gz");
+    check(&again, "live", 47, 43_872);
+    check(&again, "allocated", 153, 51_832);
+    assert!(again.get("exact").is_none(), "the file does not say: {again}");
+}
+
+#[test]
+fn what_a_profile_does_not_have_is_refused_in_words() {
+    let work = Work::new();
+    let check = |words: &str, expected: &str| {
+        let error = work.fails(words);
+        assert!(error.contains(expected), "{words}: {error}");
+    };
+    check("flame go.pb.gz -o x.svg --metric peak", "is a pprof profile, without the figure `peak`");
+    check("flame go.pb.gz -o x.svg --metric pinned", "which knows nothing of pages");
+    check("hotspots jemalloc.heap --metric temporary", "without the figure `temporary`");
+    check("diff jemalloc.heap go.pb.gz --metric allocated", "without the figure `allocated`");
+    check("plot go.pb.gz -o x.svg", "is a profile: sums by stack, without events");
+    check("convert go.pb.gz --to native -o x.hst", "is a profile: sums by stack, without events");
+    check("report go.pb.gz --from 1s", "a profile");
+    check("report go.pb.gz --memory", "knows nothing of resident memory");
+}
+
+#[test]
+fn a_damaged_profile_is_refused_with_the_place() {
+    let work = Work::new();
+    let whole = std::fs::read(work.dir.path().join("go.pb.gz")).unwrap();
+    std::fs::write(work.dir.path().join("cut.pb.gz"), &whole[..whole.len() / 2]).unwrap();
+    assert!(work.fails("report cut.pb.gz").contains("cut.pb.gz cannot be unpacked"));
+    std::fs::write(work.dir.path().join("bad.heap"), "heap_v2/1\n t*: 1: 1 [0: 0]\n@ 0xno\n").unwrap();
+    let error = work.fails("report bad.heap");
+    assert!(error.contains("bad.heap: \"0xno\", which is no address, in line 3"), "{error}");
+}

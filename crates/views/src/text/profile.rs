@@ -1,0 +1,189 @@
+//! The report of a profile of another program: its sums, the stacks that have most of them, and what it cannot answer.
+
+use std::cmp::Reverse;
+use std::io;
+
+use heapscribe_analyze::answer::{Amount, NodeId, Stack};
+use heapscribe_analyze::measure::Measure;
+use heapscribe_convert::profile_sums::Sums;
+use heapscribe_formats::profile::{Rate, Unit};
+
+use super::stack_list::StackPrinter;
+use super::{Out, heading, losses};
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{bytes, counted, date, duration, percent, short_bytes};
+
+/// What is to be printed.
+pub struct ProfileReport<'a> {
+    /// The profile.
+    pub sums: &'a Sums,
+    /// Entries of each list.
+    pub top: usize,
+    /// The file's path, for the commands to type next.
+    pub path: &'a str,
+    /// Columns of a line.
+    pub width: usize,
+}
+
+/// What a figure of a profile is called.
+pub fn title(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak => "Bytes live at the peak of the heap",
+        Measure::Leaked => "Bytes live when the profile was written",
+        Measure::Allocated => "Bytes allocated",
+        Measure::Count => "Number of allocations",
+        Measure::Temporary => "Blocks freed before the next allocation",
+    }
+}
+
+/// A kind of sums that the file has.
+struct Part {
+    measure: Measure,
+    unit: Unit,
+    whole: Amount,
+}
+
+impl Part {
+    fn of(&self, stack: &Stack) -> Amount {
+        self.measure.amount(stack)
+    }
+
+    /// The figure that stacks are put in order by.
+    fn figure(&self, amount: Amount) -> u64 {
+        if self.unit.bytes { amount.bytes } else { amount.blocks }
+    }
+
+    fn text(&self, amount: Amount) -> String {
+        let blocks = counted(amount.blocks, "block");
+        match (self.unit.bytes, self.unit.blocks) {
+            (true, true) => format!("{} in {blocks}", bytes(amount.bytes)),
+            (true, false) => bytes(amount.bytes),
+            _ => blocks,
+        }
+    }
+}
+
+impl ProfileReport<'_> {
+    fn parts(&self) -> Vec<Part> {
+        let known = &self.sums.about.known;
+        let answer = &self.sums.answer;
+        let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
+        let totals = &answer.totals;
+        let allocated = Amount { blocks: totals.allocations, bytes: totals.allocated_bytes };
+        let parts = [
+            Part { measure: Measure::Peak, unit: known.at_peak, whole: peak },
+            Part { measure: Measure::Leaked, unit: known.live, whole: answer.leaked },
+            Part { measure: Measure::Allocated, unit: known.allocated, whole: allocated },
+        ];
+        parts.into_iter().filter(|part| part.unit.is_any()).collect()
+    }
+
+    /// The stacks that have most of a part.
+    fn first(&self, part: &Part) -> Vec<&Stack> {
+        let figure = |stack: &Stack| part.figure(part.of(stack));
+        let mut stacks: Vec<_> = self.sums.answer.stacks.iter().filter(|stack| figure(stack) > 0).collect();
+        stacks.sort_by_key(|stack| (Reverse(figure(stack)), stack.node));
+        stacks.truncate(self.top);
+        stacks
+    }
+
+    /// The stacks that will be printed: only their names need to be looked up.
+    pub fn wanted(&self) -> Vec<NodeId> {
+        let parts = self.parts();
+        parts.iter().flat_map(|part| self.first(part)).map(|stack| stack.node).collect()
+    }
+
+    /// Prints all of it.
+    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        self.header(out)?;
+        let parts = self.parts();
+        let mut printer = StackPrinter::new(names, self.width);
+        for part in &parts {
+            let estimated = if self.sums.is_estimated() { " (estimated)" } else { "" };
+            heading(out, &format!("{}{estimated}", whole_title(part.measure)))?;
+            writeln!(out, "  {}.", part.text(part.whole))?;
+        }
+        for part in &parts {
+            printer.list(out, stacks_title(part.measure))?;
+            for (n, stack) in self.first(part).into_iter().enumerate() {
+                let amount = part.of(stack);
+                let share = percent(part.figure(amount), part.figure(part.whole));
+                printer.entry(out, n + 1, &format!("{share}: {}", part.text(amount)), stack.node)?;
+            }
+        }
+        self.missing(out, names)?;
+        heading(out, "Next")?;
+        writeln!(out, "  heapscribe flame {} -o heap.svg", self.path)?;
+        writeln!(out, "  heapscribe hotspots {}", self.path)
+    }
+
+    fn header(&self, out: Out<'_>) -> io::Result<()> {
+        let (about, answer) = (&self.sums.about, &self.sums.answer);
+        writeln!(out, "{} is {}: sums by stack, without events.", self.path, about.origin.name())?;
+        if !answer.command.is_empty() {
+            let command: Vec<_> = answer.command.iter().map(|part| lossy(part)).collect();
+            writeln!(out, "Program: {}", command.join(" "))?;
+        }
+        match (about.real_ns, about.duration_ns) {
+            (0, 0) => {}
+            (real_ns, 0) => writeln!(out, "Written on {}.", date(real_ns))?,
+            (0, duration_ns) => writeln!(out, "It is of {}.", duration(duration_ns))?,
+            (real_ns, duration_ns) => {
+                writeln!(out, "Of {}, on {}.", duration(duration_ns), date(real_ns))?;
+            }
+        }
+        match about.rate {
+            Rate::Exact => writeln!(out, "All blocks were recorded."),
+            Rate::Sampled { mean_bytes } => {
+                let mean = short_bytes(mean_bytes);
+                writeln!(out, "All figures are estimates, of samples every {mean} on average.")
+            }
+            Rate::Unknown => {
+                writeln!(out, "It does not say whether all blocks were recorded or samples of them.")
+            }
+        }
+    }
+
+    fn missing(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        heading(out, "What this file cannot answer")?;
+        for question in unknown(self.sums) {
+            writeln!(out, "  {question}.")?;
+        }
+        losses::names(out, &names.unnamed())?;
+        self.sums.about.problems.iter().try_for_each(|problem| writeln!(out, "  {problem}."))
+    }
+}
+
+/// What a profile cannot answer, in words.
+pub fn unknown(sums: &Sums) -> Vec<&'static str> {
+    let known = &sums.about.known;
+    let blocks = [known.at_peak, known.live, known.allocated];
+    let all = [
+        ("Who held the heap when it was largest", known.at_peak.is_any()),
+        ("What was live at its end", known.live.is_any()),
+        ("What was allocated and freed again", known.allocated.is_any()),
+        ("How many blocks there were", blocks.iter().any(|unit| unit.blocks)),
+        ("How old blocks are, which were temporary, and what was ever freed", false),
+        ("The heap over time, threads and processes", false),
+        ("Whether files are those that ran: it has no build ids, so names are of files older than it", {
+            !sums.has_names_of_today
+        }),
+    ];
+    all.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what).collect()
+}
+
+fn whole_title(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak => "At the peak of the heap",
+        Measure::Leaked => "Live when it was written",
+        _ => "Allocated in all",
+    }
+}
+
+fn stacks_title(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Peak => "Stacks with the most bytes at the peak",
+        Measure::Leaked => "Stacks with the most live bytes",
+        _ => "Stacks that allocated the most",
+    }
+}
