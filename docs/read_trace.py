@@ -526,6 +526,9 @@ def read_definitions(block, state, names):
         elif tag == 10:
             f.varint(), f.varint(), f.varint(), f.varint()
             names["code"] += 1
+        elif tag == 11:
+            f.varint(), f.varint(), f.varint()
+            names["interpreters"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
 

@@ -85,7 +85,10 @@ impl Stacks {
             Definition::Unmapped => self.mapped.clear(),
             // It comes when the codes of its frames are given.
             Definition::Code(_) => {}
-            Definition::Thread { .. } | Definition::Rate { .. } | Definition::Name { .. } => {}
+            Definition::Thread { .. }
+            | Definition::Rate { .. }
+            | Definition::Name { .. }
+            | Definition::Interpreter(_) => {}
         }
     }
 

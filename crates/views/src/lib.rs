@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod dump;
 pub mod exports;
 pub mod hotspots;
+mod interpreters;
 pub mod json;
 pub mod junit;
 pub mod losses;

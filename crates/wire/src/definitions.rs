@@ -12,6 +12,7 @@
 //!   tag 8 function    number  language  first line  name  file        of code that an interpreter runs
 //!   tag 9 interpreted parent_back  function  line                     also a node: a frame of such code
 //!   tag 10 code       start  bytes  function  line                   machine code that was made of such a function
+//!   tag 11 interpreter language  version  whether frames are read     the last one of a language counts
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -23,6 +24,7 @@
 
 mod kinds;
 
+use crate::frames_read::FramesRead;
 use crate::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
 use crate::language::Language;
 use crate::limits::{
@@ -30,7 +32,7 @@ use crate::limits::{
 };
 use crate::varint;
 
-pub use kinds::{Code, Definition, Function, InterpretedNode, Module, Node};
+pub use kinds::{Code, Definition, Function, InterpretedNode, Interpreter, Module, Node};
 
 const NODE: u8 = 1;
 const CUT: u8 = 2;
@@ -42,6 +44,7 @@ const NAME: u8 = 7;
 const FUNCTION: u8 = 8;
 const INTERPRETED: u8 = 9;
 const CODE: u8 = 10;
+const INTERPRETER: u8 = 11;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 /// Of a cut: it has a caller.
@@ -121,6 +124,13 @@ impl FieldWriter<'_> {
         self.field(u64::from(code.line));
     }
 
+    fn interpreter(&mut self, interpreter: &Interpreter) {
+        self.byte(INTERPRETER);
+        self.field(u64::from(interpreter.language.0));
+        self.field(u64::from(interpreter.version));
+        self.field(u64::from(interpreter.frames.0));
+    }
+
     fn text(&mut self, bytes: &[u8], max: usize) {
         let bytes = bytes.get(..max).unwrap_or(bytes);
         self.field(bytes.len() as u64);
@@ -186,6 +196,7 @@ impl Definition<'_> {
             }
             Definition::Function(function) => writer.function(function),
             Definition::Code(code) => writer.code(code),
+            Definition::Interpreter(interpreter) => writer.interpreter(interpreter),
             Definition::Interpreted(node) => {
                 writer.byte(INTERPRETED);
                 writer.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
@@ -304,6 +315,16 @@ impl<'a> Definitions<'a> {
         Ok(Definition::Code(Code { start, end, function, line: self.small(at)? }))
     }
 
+    fn interpreter(&self, at: &mut usize) -> Result<Definition<'a>, &'static str> {
+        let language = Language(self.small(at)?.min(255) as u8);
+        let version = self.small(at)?;
+        Ok(Definition::Interpreter(Interpreter {
+            language,
+            version,
+            frames: FramesRead(self.small(at)?.min(255) as u8),
+        }))
+    }
+
     fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
         let tag = self.bytes[self.offset];
         let mut at = self.offset + 1;
@@ -347,6 +368,7 @@ impl<'a> Definitions<'a> {
             }),
             INTERPRETED => self.interpreted(&mut at)?,
             CODE => self.code(&mut at)?,
+            INTERPRETER => self.interpreter(&mut at)?,
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;

@@ -8,7 +8,16 @@ impl Language {
     /// Python.
     pub const PYTHON: Language = Language(1);
 
-    const NAMES: [&'static str; 5] = ["python", "javascript", "java", "ruby", "php"];
+    /// Ruby.
+    pub const RUBY: Language = Language(4);
+    /// PHP.
+    pub const PHP: Language = Language(5);
+    /// Perl.
+    pub const PERL: Language = Language(6);
+    /// Lua.
+    pub const LUA: Language = Language(7);
+
+    const NAMES: [&'static str; 7] = ["python", "javascript", "java", "ruby", "php", "perl", "lua"];
 
     /// Its name in JSON; `None` for one that has none yet.
     pub fn name(self) -> Option<&'static str> {
@@ -28,11 +37,11 @@ mod tests {
 
     #[test]
     fn names_and_numbers_belong_together() {
-        for number in 1..=5 {
+        for number in 1..=7 {
             let language = Language(number);
             assert_eq!(Language::from_name(language.name().unwrap()), Some(language));
         }
-        assert_eq!((Language(0).name(), Language(6).name()), (None, None));
+        assert_eq!((Language(0).name(), Language(8).name()), (None, None));
         assert_eq!(Language::PYTHON.name(), Some("python"));
     }
 }

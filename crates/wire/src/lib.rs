@@ -23,6 +23,7 @@
 pub mod call;
 pub mod chunk;
 pub mod definitions;
+pub mod frames_read;
 pub mod head;
 pub mod heap;
 pub mod ids;

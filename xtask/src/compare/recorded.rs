@@ -139,7 +139,8 @@ impl Process {
             | Definition::Unmapped
             | Definition::Rate { .. }
             | Definition::Function(_)
-            | Definition::Code(_) => {}
+            | Definition::Code(_)
+            | Definition::Interpreter(_) => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! The answer as a whole: totals, peak, leaks, stacks, processes, and what is to be known to trust them.
 
 use heapscribe_formats::{Drainer, Evicted, RealTimeRules, Unrecorded};
+use heapscribe_wire::definitions::Interpreter;
 
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass, WholePeak};
 use super::annotations::{Mark, Pools, Section};
@@ -111,6 +112,8 @@ pub struct Answer {
     pub stack_check: StackCheck,
     /// Frames of used stacks that lie in no module.
     pub unresolved_frames: u64,
+    /// Interpreters that processes had, and whether their frames are in stacks.
+    pub interpreters: Vec<Interpreter>,
     /// When blocks were sampled: how sure the figures are, all of which are then estimates.
     pub sampling: Option<Sampling>,
     /// What is wrong with the trace or has to be known to read the answer, for people.

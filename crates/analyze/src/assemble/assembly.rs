@@ -118,6 +118,11 @@ impl Assembly {
         if let Err(why) = read {
             self.answer.problems.push(why);
         }
+        for interpreter in definitions.interpreters.values() {
+            if !self.answer.interpreters.contains(interpreter) {
+                self.answer.interpreters.push(*interpreter);
+            }
+        }
         definitions
     }
 

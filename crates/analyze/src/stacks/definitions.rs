@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use heapscribe_wire::definitions::Definition;
+use heapscribe_wire::definitions::{Definition, Interpreter};
 use heapscribe_wire::ids::{FunctionId, StackId};
+use heapscribe_wire::language::Language;
 
 use super::builder::TreeBuilder;
 use super::folding::Folding;
@@ -36,6 +37,8 @@ pub(crate) struct Definitions {
     pub(crate) names: BTreeMap<u32, Vec<u8>>,
     /// Sampling rates.
     pub(crate) means: RateMeans,
+    /// Interpreters, by what they run.
+    pub(crate) interpreters: BTreeMap<Language, Interpreter>,
     mapped: Mapped,
     /// Modules of the tree that stand for functions that an interpreter runs.
     functions: HashMap<FunctionId, u32>,
@@ -73,6 +76,9 @@ impl Definitions {
             Definition::Rate { .. } => self.means.note(definition),
             Definition::Function(function) => {
                 self.functions.insert(function.id, tree.function(function));
+            }
+            Definition::Interpreter(interpreter) => {
+                self.interpreters.insert(interpreter.language, *interpreter);
             }
             Definition::Code(code) => {
                 if let Some(module) = self.functions.get(&code.function) {

@@ -171,9 +171,10 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                 Definition::Node(_) | Definition::Interpreted(_) | Definition::Cut { .. } => {
                     pieces.put(Some(id), definition);
                 }
-                Definition::Rate { .. } | Definition::Code(_) | Definition::Unmapped => {
-                    pieces.put(None, definition)
-                }
+                Definition::Rate { .. }
+                | Definition::Code(_)
+                | Definition::Interpreter(_)
+                | Definition::Unmapped => pieces.put(None, definition),
             }
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));

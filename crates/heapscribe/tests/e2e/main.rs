@@ -23,6 +23,7 @@ mod heaplog;
 mod heaps;
 mod imports;
 mod inheritance;
+mod interpreters;
 mod jit;
 mod keeps_up;
 mod kill;

@@ -11,10 +11,14 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use heapscribe_nolibc::loader::{Loader, ModuleText};
+use heapscribe_wire::definitions::Interpreter as Met;
+use heapscribe_wire::frames_read::FramesRead;
+use heapscribe_wire::language::Language;
 
 use super::layout::{
     Chain, LOCK_HOLDER, LOCK_IS_TAKEN, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, TYPE_FREE,
 };
+use super::met;
 use super::read::{Kernel, Read};
 
 const NOTHING: u32 = 0;
@@ -32,6 +36,8 @@ static FREE_CODE: AtomicUsize = AtomicUsize::new(0);
 
 /// An interpreter is made while it runs: so often it may be found half made.
 const MISFITS_MAX: u32 = 64;
+/// So many are not spoken of.
+const MISFITS_AT_FIRST: u32 = 4;
 /// After the first captures, one of so many is used for a check.
 const CAPTURES_BETWEEN: u32 = 1024;
 /// Frames that a check looks at.
@@ -47,6 +53,8 @@ const KEY_BYTES: usize = 16;
 pub(crate) struct Interpreter {
     /// Where it keeps what.
     pub layout: Layout,
+    version: u32,
+    is_debug: bool,
     /// `_PyRuntime`.
     runtime: usize,
     /// `PyCode_Type`.
@@ -70,40 +78,82 @@ pub(crate) fn is_possible() -> bool {
     matches!(STATE.load(Ordering::Acquire), CANDIDATE | READING)
 }
 
+/// Interpreters whose frames are not read yet, by a function that programs embed them with.
+const OTHERS: [(Language, &[u8]); 4] = [
+    (Language::RUBY, b"ruby_run_node"),
+    (Language::PHP, b"zend_execute_scripts"),
+    (Language::PERL, b"Perl_runops_standard"),
+    (Language::LUA, b"lua_pcallk"),
+];
+
 /// A module that stacks are found to run through: is it an interpreter?
 #[cold]
 pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
     const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
-    if STATE.load(Ordering::Relaxed) != NOTHING {
-        return;
-    }
     let find = |name: &[u8]| loader.find_in_module_of(name, text.start as *const ());
-    if find(LOOP).is_none()
-        || STATE.compare_exchange(NOTHING, CHECKING, Ordering::AcqRel, Ordering::Relaxed).is_err()
-    {
+    if find(LOOP).is_none() {
+        for (language, _) in OTHERS.iter().filter(|(_, function)| find(function).is_some()) {
+            met::note(Met { language: *language, version: 0, frames: FramesRead::LANGUAGE });
+        }
         return;
     }
-    let candidate = candidate(find, loader.is_initial(text));
-    if let Some(candidate) = candidate {
-        // SAFETY: this thread has set CHECKING.
-        unsafe { *INTERPRETER.0.get() = candidate };
+    if STATE.compare_exchange(NOTHING, CHECKING, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        return;
     }
-    STATE.store(if candidate.is_some() { CANDIDATE } else { REFUSED }, Ordering::Release);
+    let is_glibc = loader.find_anywhere(b"gnu_get_libc_version").is_some();
+    let (version, candidate) = candidate(find, loader.is_initial(text), is_glibc);
+    let next = match candidate {
+        Ok(candidate) => {
+            // SAFETY: this thread has set CHECKING.
+            unsafe { *INTERPRETER.0.get() = candidate };
+            CANDIDATE
+        }
+        Err(frames) => {
+            met::note(Met { language: Language::PYTHON, version, frames });
+            REFUSED
+        }
+    };
+    STATE.store(next, Ordering::Release);
 }
 
-/// One that might be unloaded is none: its memory is read without asking.
-fn candidate(find: impl Fn(&[u8]) -> Option<*const ()>, stays: bool) -> Option<Interpreter> {
-    let address = |name: &[u8]| find(name).map(|address| address as usize).filter(|_| stays);
-    let (runtime, code_type) = (address(b"_PyRuntime")?, address(b"PyCode_Type")?);
-    let minor = match address(b"Py_Version") {
-        // SAFETY: a constant of a module that stays.
-        Some(version) => unsafe { (version as *const u32).read() },
-        None if address(b"Py_Is").is_some() => 0x030a_0000,
-        None => return None,
+/// The version, and what is to be checked on it. One that might be unloaded is refused: its memory is read without asking.
+fn candidate(
+    find: impl Fn(&[u8]) -> Option<*const ()>,
+    stays: bool,
+    is_glibc: bool,
+) -> (u32, Result<Interpreter, FramesRead>) {
+    let address = |name: &[u8]| find(name).map(|address| address as usize);
+    let version = match address(b"Py_Version") {
+        // SAFETY: a constant of a module that the calling thread returns to, so that it is there.
+        Some(version) => unsafe { (version as *const u32).read() >> 16 },
+        None => {
+            FIRST_WITH.iter().find(|(name, _)| address(name).is_some()).map_or(0, |(_, version)| *version)
+        }
     };
-    let layout = (minor >> 24 == 3).then(|| Layout::of((minor >> 16) as u8))??;
-    Some(Interpreter { layout, runtime, code_type, ..Interpreter::NONE })
+    let layout = (version >> 8 == 3).then(|| Layout::of(version as u8)).flatten();
+    let places = address(b"_PyRuntime").zip(address(b"PyCode_Type"));
+    let is_threaded = address(b"_Py_MergeZeroLocalRefcount").is_some();
+    let checked = match layout.zip(places) {
+        _ if is_threaded => Err(FramesRead::THREADS),
+        _ if !is_glibc => Err(FramesRead::C_LIBRARY),
+        None => Err(FramesRead::VERSION),
+        _ if !stays => Err(FramesRead::UNLOADABLE),
+        Some((layout, (runtime, code_type))) => {
+            let is_debug = address(b"_Py_NegativeRefcount").is_some();
+            Ok(Interpreter { layout, version, is_debug, runtime, code_type, ..Interpreter::NONE })
+        }
+    };
+    (version, checked)
 }
+
+/// Functions that a version was the first to have, from the newest on; later ones say their version.
+const FIRST_WITH: [(&[u8], u32); 5] = [
+    (b"Py_Is", 0x30a),
+    (b"PyObject_GC_IsTracked", 0x309),
+    (b"PyCode_NewWithPosOnlyArgs", 0x308),
+    (b"PyImport_GetModule", 0x307),
+    (b"PyOS_FSPath", 0x306),
+];
 
 /// The interpreter whose frames can be read, checked by this capture if need be. `free_code` is called before a code
 /// object is freed.
@@ -135,11 +185,18 @@ fn try_check(kernel: Kernel, thread_pointer: usize, free_code: FreeCode) -> bool
     // SAFETY: this thread has set CHECKING.
     let interpreter = unsafe { &mut *INTERPRETER.0.get() };
     let next = match interpreter.check(kernel, thread_pointer) {
-        Ok(()) if interpreter.watch(kernel, free_code) => READING,
-        Ok(()) => REFUSED,
+        Ok(()) if interpreter.watch(kernel, free_code) => interpreter.note(FramesRead::YES, READING),
+        Ok(()) => interpreter.note(FramesRead::LAYOUT, REFUSED),
         Err(Unchecked::NotYet) => CANDIDATE,
-        Err(Unchecked::Other) if MISFITS.fetch_add(1, Ordering::Relaxed) < MISFITS_MAX => CANDIDATE,
-        Err(Unchecked::Other) => REFUSED,
+        Err(Unchecked::Other) => {
+            let frames = if interpreter.is_debug { FramesRead::DEBUG_BUILD } else { FramesRead::LAYOUT };
+            match MISFITS.fetch_add(1, Ordering::Relaxed) {
+                ..MISFITS_AT_FIRST => CANDIDATE,
+                // It is no other if it fits later.
+                MISFITS_AT_FIRST..MISFITS_MAX => interpreter.note(frames, CANDIDATE),
+                _ => interpreter.note(frames, REFUSED),
+            }
+        }
     };
     STATE.store(next, Ordering::Release);
     next == READING
@@ -164,8 +221,22 @@ enum Unchecked {
 }
 
 impl Interpreter {
-    const NONE: Interpreter =
-        Interpreter { layout: Layout::NONE, runtime: 0, code_type: 0, holder: 0, is_taken: 0, slot: 0 };
+    const NONE: Interpreter = Interpreter {
+        layout: Layout::NONE,
+        version: 0,
+        is_debug: false,
+        runtime: 0,
+        code_type: 0,
+        holder: 0,
+        is_taken: 0,
+        slot: 0,
+    };
+
+    /// Notes whether its frames are read; the state that it is in now.
+    fn note(&self, frames: FramesRead, state: u32) -> u32 {
+        met::note(Met { language: Language::PYTHON, version: self.version, frames });
+        state
+    }
 
     /// The state of the calling thread; 0: it has none.
     #[inline(always)]

@@ -22,5 +22,6 @@ pub(crate) mod functions;
 pub(crate) mod layout;
 mod lines;
 mod map;
+pub(crate) mod met;
 pub(crate) mod read;
 mod text;

@@ -16,6 +16,7 @@ use heapscribe_wire::plan::Plan;
 use super::base;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
+use crate::interpreter::met::Defined;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;
@@ -107,6 +108,7 @@ pub(super) unsafe fn create(
         definitions: DefinitionWriter::new(defs, head),
         interner: Interner::default(),
         reads_interpreters: plan.reads_interpreters,
+        interpreters: Defined::default(),
         functions: Functions::default(),
         names: Names::default(),
         rates: Rates::default(),

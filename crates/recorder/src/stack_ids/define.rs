@@ -6,7 +6,7 @@ use heapscribe_wire::ids::StackId;
 
 use super::capture::Capture;
 use crate::definitions::Path;
-use crate::interpreter::check;
+use crate::interpreter::{check, met};
 use crate::modules;
 use crate::unwind::{Frame, PathHash};
 
@@ -41,6 +41,9 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     path.prepare();
     let known = session.interner.known_part(path);
     name_modules(path, known.len, capture);
+    if session.reads_interpreters {
+        met::define(&session.interpreters, &session.definitions, &session.lock);
+    }
     let held = session.lock.hold();
     if held.is_some() && modules::epoch().generation() != epoch.generation() {
         return None;

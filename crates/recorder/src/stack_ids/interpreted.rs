@@ -21,8 +21,8 @@ use super::define::numbered;
 use super::native::Native;
 use crate::definitions::UncachedPath;
 use crate::interpreter::chain::{InterpretedFrames, Source, Walked};
-use crate::interpreter::check;
 use crate::interpreter::read::{Direct, Kernel, Read};
+use crate::interpreter::{check, met};
 use crate::modules;
 use crate::state::{self, CachedStacks, Index, words};
 use crate::unwind::incremental::Incremental;
@@ -39,7 +39,10 @@ pub(super) unsafe fn with_interpreted(capture: &Capture<'_>, native: Native) -> 
         return id;
     }
     let (pointer, kernel) = (words::thread_pointer(), Kernel { pid: session.pid });
-    let Some(interpreter) = check::current(kernel, pointer, on_free_code) else { return id };
+    let Some(interpreter) = check::current(kernel, pointer, on_free_code) else {
+        met::define(&session.interpreters, &session.definitions, &session.lock);
+        return id;
+    };
     let thread_state = interpreter.thread_state(pointer);
     if thread_state == 0 {
         return id;

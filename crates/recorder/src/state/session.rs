@@ -8,6 +8,7 @@ use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, SharedHead};
 use super::threads::Threads;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
+use crate::interpreter::met::Defined;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::clock;
@@ -40,6 +41,8 @@ pub(crate) struct Session {
     pub interner: Interner,
     /// Whether frames of interpreters are recorded.
     pub reads_interpreters: bool,
+    /// What its definitions have of interpreters.
+    pub interpreters: Defined,
     /// What is known of functions that an interpreter runs.
     pub functions: Functions,
     /// Numbers of names.

@@ -15,6 +15,7 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use super::printer::{Moment, Printer, Rates, Standing};
+use crate::interpreters::version;
 use heapscribe_symbols::lossy;
 
 /// Writes lines.
@@ -69,6 +70,11 @@ impl<W: Write> Printer for Lines<W> {
             ),
             Definition::Code(c) => {
                 writeln!(self.out, "code {:#x}..{:#x} F{}:{}", c.start, c.end, c.function.0, c.line)
+            }
+            Definition::Interpreter(i) => {
+                let read = i.frames.name().map_or_else(|| i.frames.0.to_string(), str::to_owned);
+                let version = version(i.version).unwrap_or_else(|| "-".to_owned());
+                writeln!(self.out, "interpreter {} {version} frames_read={read}", language(i.language))
             }
             Definition::Interpreted(n) => {
                 writeln!(self.out, "stack S{} F{}:{} caller=S{}", node.0, n.function.0, n.line, n.parent.0)

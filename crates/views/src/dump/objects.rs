@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::lines::{hex, how_ended, language, reason_name, role};
 use super::printer::{Moment, Printer, Rates, Standing};
+use crate::interpreters::version;
 use crate::json::parts::DrainerJson;
 use crate::json::unrecorded::UnrecordedJson;
 use heapscribe_symbols::lossy;
@@ -67,6 +68,10 @@ impl<W: Write> Printer for Objects<W> {
             Definition::Code(c) => json!({
                 "type": "code", "process": process, "start": format!("{:#x}", c.start),
                 "end": format!("{:#x}", c.end), "function": c.function.0, "line": c.line,
+            }),
+            Definition::Interpreter(i) => json!({
+                "type": "interpreter", "process": process, "language": language(i.language),
+                "version": version(i.version), "frames_read": i.frames.name(),
             }),
             Definition::Interpreted(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "function": n.function.0, "line": n.line,

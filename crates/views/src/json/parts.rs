@@ -4,6 +4,7 @@ use heapscribe_analyze::answer::{
     Amount, Answer, Bounds, Calls, Dropped, FigureBounds, Peak, Range, Stack, StackBounds, Totals, WholePeak,
 };
 use heapscribe_formats::{Drainer, Evicted};
+use heapscribe_wire::definitions::Interpreter;
 use heapscribe_wire::head::LossReason;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -362,5 +363,23 @@ impl RingJson {
     pub fn of_all(answer: &Answer) -> Option<RingJson> {
         let ring = RingJson::of(&answer.evicted, answer.whole_peak.as_ref(), answer.begin_mono_ns)?;
         Some(RingJson { leaked: Some(answer.leaked_by_evicted.into()), ..ring })
+    }
+}
+
+/// An interpreter that processes had.
+#[derive(serde::Serialize)]
+pub struct InterpreterJson {
+    language: Option<&'static str>,
+    version: Option<String>,
+    frames_read: Option<&'static str>,
+}
+
+impl From<&Interpreter> for InterpreterJson {
+    fn from(interpreter: &Interpreter) -> InterpreterJson {
+        InterpreterJson {
+            language: interpreter.language.name(),
+            version: crate::interpreters::version(interpreter.version),
+            frames_read: interpreter.frames.name(),
+        }
     }
 }

@@ -10,8 +10,8 @@ use super::findings::FindingJson;
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
-    BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, LeakedJson, PeakJson, RestJson,
-    RingJson, StackBoundsJson, TotalsJson,
+    BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, InterpreterJson, LeakedJson,
+    PeakJson, RestJson, RingJson, StackBoundsJson, TotalsJson,
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
@@ -55,6 +55,8 @@ pub struct Report<'a> {
     findings: Vec<FindingJson>,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interpreters: Vec<InterpreterJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     latency: Vec<LatencyJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,6 +244,7 @@ impl<'a> Report<'a> {
             bounds: a.bounds.as_ref().map(Into::into),
             findings,
             unresolved: unresolved(a, names),
+            interpreters: a.interpreters.iter().map(InterpreterJson::from).collect(),
             stack_check: StackCheckJson {
                 verified: a.stack_check.verified,
                 different: a.stack_check.different,

@@ -8,7 +8,7 @@ use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
 use crate::losses::{BlindTimes, Missing, NO_POOL_ALLOC, lost_events, lost_events_shown, unseen_allocations};
-use crate::{off, unrecorded};
+use crate::{interpreters, off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
 use heapscribe_units::{count, counted, short_bytes};
@@ -66,6 +66,9 @@ pub(super) fn rest(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Re
     }
     if answer.unknown_stacks > 0 {
         writeln!(out, "  Without a stack: {}.", counted(answer.unknown_stacks, "allocation"))?;
+    }
+    for line in interpreters::lines(answer) {
+        writeln!(out, "  {line}.")?;
     }
     if answer.unresolved_frames > 0 {
         let frames = counted(answer.unresolved_frames, "frame");

@@ -1,5 +1,6 @@
 //! What there is to define: see [the bytes](super).
 
+use crate::frames_read::FramesRead;
 use crate::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
 use crate::language::Language;
 
@@ -50,6 +51,8 @@ pub enum Definition<'a> {
     Interpreted(InterpretedNode),
     /// Machine code that was made of such a function while the program ran.
     Code(Code),
+    /// An interpreter that the process has.
+    Interpreter(Interpreter),
 }
 
 /// A frame and its caller's node.
@@ -104,6 +107,17 @@ pub struct Code {
     pub function: FunctionId,
     /// The line in it; 0 when that is not known.
     pub line: u32,
+}
+
+/// An interpreter that a process has. The last one of a language counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interpreter {
+    /// What it runs.
+    pub language: Language,
+    /// Its version, 256 times the major one and the minor one; 0 when that is not known.
+    pub version: u32,
+    /// Whether its frames are read.
+    pub frames: FramesRead,
 }
 
 /// A file mapped for execution.

@@ -40,6 +40,11 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
             line: 12,
         }),
         node(7, 0x5555_0020),
+        Definition::Interpreter(Interpreter {
+            language: Language::PYTHON,
+            version: 0x309,
+            frames: FramesRead::VERSION,
+        }),
         Definition::Code(Code { start: 0x7f00_0000, end: 0x7f00_0100, function: FunctionId(1), line: 3 }),
     ];
     let mut bytes = vec![0; 512];

@@ -1,9 +1,10 @@
 //! Definitions: `definitions.rs`.
 
 use heapscribe_wire::definitions::{
-    BadDefinition, Code, DEFINITION_BYTES_MAX, Definition, Definitions, Function, InterpretedNode, Module,
-    NODE_BYTES_MAX, Node, Position,
+    BadDefinition, Code, DEFINITION_BYTES_MAX, Definition, Definitions, Function, InterpretedNode,
+    Interpreter, Module, NODE_BYTES_MAX, Node, Position,
 };
+use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::language::Language;
 use heapscribe_wire::limits::{
@@ -31,6 +32,7 @@ enum Owned {
     Function(u32, u8, u32, Vec<u8>, Vec<u8>),
     Interpreted(u32, u32, u32),
     Code(u64, u32, u32, u32),
+    Interpreter(u8, u32, u8),
 }
 
 impl Owned {
@@ -78,6 +80,11 @@ impl Owned {
                 function: FunctionId(*function),
                 line: *line,
             }),
+            Owned::Interpreter(language, version, frames) => Definition::Interpreter(Interpreter {
+                language: Language(*language),
+                version: *version,
+                frames: FramesRead(*frames),
+            }),
             Owned::Interpreted(parent, function, line) => Definition::Interpreted(InterpretedNode {
                 parent: StackId(parent % next),
                 function: FunctionId(*function),
@@ -105,6 +112,8 @@ fn owned() -> impl Strategy<Value = Owned> {
             .prop_map(|(parent, function, line)| Owned::Interpreted(parent, function, line)),
         1 => (number(), any::<u32>(), any::<u32>(), any::<u32>())
             .prop_map(|(start, bytes, function, line)| Owned::Code(start, bytes, function, line)),
+        1 => (any::<u8>(), any::<u32>(), any::<u8>())
+            .prop_map(|(language, version, frames)| Owned::Interpreter(language, version, frames)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }

@@ -1,0 +1,90 @@
+//! Interpreters whose frames are not in stacks, in words: why, and what to do.
+
+use heapscribe_analyze::answer::Answer;
+use heapscribe_wire::definitions::Interpreter;
+use heapscribe_wire::frames_read::FramesRead;
+use heapscribe_wire::language::Language;
+
+/// A version as it is written; `None` when it is not known.
+pub(crate) fn version(number: u32) -> Option<String> {
+    (number != 0).then(|| format!("{}.{}", number >> 8, number & 0xff))
+}
+
+/// A line for each interpreter that processes had and whose frames are not in their stacks.
+pub(crate) fn lines(answer: &Answer) -> Vec<String> {
+    let unread = answer.interpreters.iter().filter(|interpreter| interpreter.frames != FramesRead::YES);
+    unread.map(line).collect()
+}
+
+fn line(interpreter: &Interpreter) -> String {
+    let name = match interpreter.language {
+        Language::PYTHON => "CPython".to_owned(),
+        Language::RUBY => "Ruby".to_owned(),
+        Language::PHP => "PHP".to_owned(),
+        Language::PERL => "Perl".to_owned(),
+        Language::LUA => "Lua".to_owned(),
+        other => other.name().map_or_else(|| format!("language {}", other.0), str::to_owned),
+    };
+    let name = version(interpreter.version).map_or(name.clone(), |version| format!("{name} {version}"));
+    format!("Stacks without the frames of {name}: {}", why(interpreter))
+}
+
+fn why(interpreter: &Interpreter) -> String {
+    let usual = "run it with the usual build";
+    match interpreter.frames {
+        FramesRead::LANGUAGE => "they are not read yet, its C functions stand for them".to_owned(),
+        FramesRead::VERSION => {
+            let known = match interpreter.language {
+                Language::PYTHON => "3.10 to 3.13",
+                _ => "others",
+            };
+            format!("this version is not known, run it with one that is ({known})")
+        }
+        FramesRead::UNLOADABLE => {
+            "it was loaded by dlopen and may be unloaded, use a program that is linked with it".to_owned()
+        }
+        FramesRead::THREADS => format!("threads run it at the same time, {usual}"),
+        FramesRead::C_LIBRARY => "they are read over glibc only, run it on a system with that".to_owned(),
+        FramesRead::LAYOUT => {
+            "they are not where this version keeps them, run it with a build of a distribution".to_owned()
+        }
+        FramesRead::DEBUG_BUILD => format!("a debug build keeps them elsewhere, {usual}"),
+        FramesRead(other) => format!("reason {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(language: Language, version: u32, frames: FramesRead, expected: &str) {
+        assert_eq!(line(&Interpreter { language, version, frames }), expected);
+    }
+
+    #[test]
+    fn why_frames_are_not_read() {
+        check(
+            Language::PYTHON,
+            0x309,
+            FramesRead::VERSION,
+            "Stacks without the frames of CPython 3.9: this version is not known, run it with one that is \
+             (3.10 to 3.13)",
+        );
+        check(
+            Language::RUBY,
+            0,
+            FramesRead::LANGUAGE,
+            "Stacks without the frames of Ruby: they are not read yet, its C functions stand for them",
+        );
+        check(Language(9), 0x1_02, FramesRead(99), "Stacks without the frames of language 9 1.2: reason 99");
+    }
+
+    #[test]
+    fn only_those_that_are_not_read_have_a_line() {
+        let of = |language, frames| Interpreter { language, version: 0, frames };
+        let interpreters =
+            vec![of(Language::PYTHON, FramesRead::YES), of(Language::PERL, FramesRead::LANGUAGE)];
+        let all = lines(&Answer { interpreters, ..Answer::default() });
+        assert!(all.len() == 1 && all[0].contains("Perl"), "{all:?}");
+    }
+}
