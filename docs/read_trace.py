@@ -431,7 +431,9 @@ def read_memory_map(block, maps):
     need((block.process, number) not in maps, block.at, "memory map that is there twice")
     _begin, _end, page, _allocated, _freed, heap = (f.varint() for _ in range(6))
     need(page & page - 1 == 0 and 512 <= page <= 1 << 30 and heap <= 1, block.at, "memory map that cannot be")
-    maps[block.process, number] = {"counts": [f.varint(), f.varint()], "found": [0, 0], "last": [0, 0]}
+    maps[block.process, number] = {"counts": [f.varint(), f.varint()], "found": [0, 0, 0], "last": [0, 0, 0]}
+    need(f.varint() <= 2, block.at, "lists that were read in no known way")
+    maps[block.process, number]["counts"].append(f.varint())
     need(f.ended(), block.at, "memory map with fields left")
 
 
@@ -458,8 +460,14 @@ def read_pages(block, maps):
         page = start + (f.varint() >> 1)
         need(map_["last"][1] <= start < page, block.at, "pages that cannot be")
         map_["last"][1] = page
-    need(f.ended() and mappings <= 512 and runs <= 32768, block.at, "pages with fields left")
-    map_["found"] = [map_["found"][0] + mappings, map_["found"][1] + runs]
+    ranges, end = f.varint(), 0
+    for _ in range(ranges):
+        start, word = f.from_(end), f.varint()
+        end = start + (word >> 3)
+        need(map_["last"][2] <= start < end and word & 7 < 5, block.at, "free memory that cannot be")
+        map_["last"][2] = end
+    need(f.ended() and mappings <= 512 and runs <= 32768 and ranges <= 4096, block.at, "pages with fields left")
+    map_["found"] = [sum(both) for both in zip(map_["found"], (mappings, runs, ranges))]
 
 
 def read_symbols(block, total):

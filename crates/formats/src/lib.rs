@@ -125,10 +125,10 @@ pub use error::{Problem, TraceError};
 pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
     Access, AddressSymbols, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus,
-    HeapInfo, HeapLayout, HeapSample, HowEnded, LiveBlock, LiveRole, LiveTable, Mapping, MemoryMap,
-    MemorySample, ModeChange, ModuleSymbols, OwnPeak, PageRun, Process, ProcessEnd, ProcessIndex,
-    ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded,
-    UnrecordedProgram, UnrecordedReason,
+    FreeKind, FreeRange, HeapInfo, HeapLayout, HeapSample, HowEnded, ListsRead, LiveBlock, LiveRole,
+    LiveTable, Mapping, MemoryMap, MemorySample, ModeChange, ModuleSymbols, OwnPeak, PageRun, Process,
+    ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, SymbolFrame,
+    SymbolSource, Unrecorded, UnrecordedProgram, UnrecordedReason,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

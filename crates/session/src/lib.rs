@@ -11,6 +11,7 @@ pub mod base_directory;
 mod clock;
 pub mod control;
 mod files;
+pub mod glibc_heap;
 mod head;
 pub mod heap_statistics;
 pub mod inspect;

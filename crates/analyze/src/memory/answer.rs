@@ -1,6 +1,6 @@
 //! The answer: parts, pins, and what would help.
 
-use heapscribe_formats::MemoryMap;
+use heapscribe_formats::{FreeKind, ListsRead, MemoryMap};
 
 use crate::answer::NodeId;
 
@@ -15,6 +15,8 @@ pub struct Memory {
     pub swapped_bytes: u64,
     /// The parts, in the order of [`PartName::ALL`].
     pub parts: Vec<Part>,
+    /// Where the heap itself has what is free.
+    pub lists: HeapLists,
     /// Of glibc's heap, what `malloc_trim(0)` would give back now: its free pages, but for those at the end of an arena.
     pub trim_bytes: Option<u64>,
     /// Free pages above the last live block of arenas, bytes.
@@ -35,6 +37,28 @@ pub struct Memory {
     pub unplaced_blocks: u64,
     /// What could not be read, in words.
     pub problems: Vec<String>,
+}
+
+/// Where the heap has what is free.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HeapLists {
+    /// Whether its lists were read.
+    pub read: ListsRead,
+    /// What is in them, in the order of [`FreeKind::ALL`]; empty when they were not read.
+    pub parts: Vec<FreePart>,
+    /// What is in none of them: blocks from before the recording, and what changed while they were read.
+    pub unlisted_bytes: u64,
+}
+
+/// What is in lists of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FreePart {
+    /// Which ones.
+    pub kind: FreeKind,
+    /// Bytes of it in memory.
+    pub bytes: u64,
+    /// Of these, bytes in pages that hold no live block.
+    pub in_free_pages_bytes: u64,
 }
 
 /// A part of the resident memory.

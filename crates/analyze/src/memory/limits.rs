@@ -4,6 +4,8 @@
 pub(super) const HEADER_BYTES: u64 = 8;
 /// Both words: a chunk in a mapping of its own has no chunk before it.
 pub(super) const MAPPED_HEADER_BYTES: u64 = 16;
+/// What a free chunk's pointers and sizes take at its begin: trimming leaves it.
+pub(super) const FREE_HEADER_BYTES: u64 = 48;
 /// The smallest chunk.
 pub(super) const CHUNK_BYTES_MIN: u64 = 32;
 /// Chunks are multiples of this.

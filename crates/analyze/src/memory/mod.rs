@@ -7,6 +7,7 @@
 //!   pages     which pages are in memory, and how large they are
 //!   sweep     blocks and pages side by side: each page of which a block has a byte, with its blocks
 //!   waterfall the sum of all parts, to the byte
+//!   lists     where the heap itself has what is free, when its lists were read
 //!   pins      each page that is nearly empty is charged to the stacks whose blocks are in it
 //!   remedy    how many pages would come back without the blocks of the first stacks
 //! ```
@@ -19,6 +20,7 @@ mod answer;
 mod charge;
 mod extents;
 mod limits;
+mod lists;
 mod pages;
 mod pins;
 mod placed;
@@ -28,7 +30,7 @@ mod remedy;
 mod sweep;
 mod waterfall;
 
-pub use answer::{Memory, OtherMapping, Part, PartName, Pinned, TopBlock};
+pub use answer::{FreePart, HeapLists, Memory, OtherMapping, Part, PartName, Pinned, TopBlock};
 pub use limits::{PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS};
 pub use read::analyze;
 

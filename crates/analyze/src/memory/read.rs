@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use heapscribe_formats::{
-    HeapLayout, LiveRole, Mapping, MemoryMap, PageRun, Scratch, Source, Trace, TraceError,
+    FreeRange, HeapLayout, ListsRead, LiveRole, Mapping, MemoryMap, PageRun, Scratch, Source, Trace,
+    TraceError,
 };
 use heapscribe_wire::ids::RateId;
 
 use super::answer::{Memory, OtherMapping, PartName};
 use super::extents::Extent;
+use super::lists::{self, Lists};
 use super::pages::Pages;
 use super::pins::Pins;
 use super::placed::Placed;
@@ -29,11 +31,18 @@ pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Optio
         return Ok(None);
     }
     let index = snapshot.process.index;
-    let (mut mappings, mut runs) = (Vec::new(), Vec::new());
-    let take = (|mapping| mappings.push(mapping), |run| runs.push(run));
+    let (mut mappings, mut runs, mut free) = (Vec::new(), Vec::new(), Vec::new());
+    let take = (|mapping| mappings.push(mapping), |run| runs.push(run), |range| free.push(range));
     let problems = trace.memory_map(index, map, &mut Scratch::default(), take)?;
     let (blocks, is_sampled) = blocks(trace, snapshot)?;
-    let mut memory = explain(&Seen { map, mappings: &mappings, runs: &runs, blocks: &blocks, is_sampled });
+    let mut memory = explain(&Seen {
+        map,
+        mappings: &mappings,
+        runs: &runs,
+        free: &lists::in_order(free),
+        blocks: &blocks,
+        is_sampled,
+    });
     memory.problems.extend(problems.iter().map(ToString::to_string));
     Ok(Some(memory))
 }
@@ -67,18 +76,25 @@ pub(super) struct Seen<'a> {
     pub(super) map: &'a MemoryMap,
     pub(super) mappings: &'a [Mapping],
     pub(super) runs: &'a [PageRun],
+    /// By address, none overlapping another.
+    pub(super) free: &'a [FreeRange],
     pub(super) blocks: &'a [Placed],
     pub(super) is_sampled: bool,
 }
 
 pub(super) fn explain(seen: &Seen<'_>) -> Memory {
-    let Seen { map, mappings, runs, blocks, is_sampled } = *seen;
+    let Seen { map, mappings, runs, free, blocks, is_sampled } = *seen;
     let pages = Pages::new(map.page_bytes, runs, mappings);
     let regions = regions(mappings, blocks, map.heap);
     let heap = Heap { regions: &regions, blocks, pages: &pages, page_bytes: map.page_bytes.max(1) };
-    let mut sums = Sums { waterfall: Waterfall::new(&regions, &pages), pins: Pins::default(), is_sampled };
+    let mut sums = Sums {
+        waterfall: Waterfall::new(&regions, &pages),
+        lists: Lists::new(free, &pages),
+        pins: Pins::default(),
+        is_sampled,
+    };
     let unplaced_blocks = heap.sweep(&mut sums);
-    let Sums { waterfall, pins, .. } = sums;
+    let Sums { waterfall, lists, pins, .. } = sums;
     let mut pinned = pins.finish();
     let mut remedy = Remedy::new(&pinned);
     heap.sweep(&mut remedy);
@@ -96,8 +112,14 @@ pub(super) fn explain(seen: &Seen<'_>) -> Memory {
         arena_top_bytes: waterfall.arena_top_bytes(),
         ..Memory::default()
     };
-    memory.trim_bytes = (map.heap == HeapLayout::Glibc && !is_sampled).then(|| waterfall.trim_bytes());
+    memory.trim_bytes = (map.heap == HeapLayout::Glibc && !is_sampled).then(|| match map.lists {
+        ListsRead::Whole => waterfall.trim_bytes().min(lists::trim_bytes(free, &regions, &pages)),
+        ListsRead::No | ListsRead::InPart => waterfall.trim_bytes(),
+    });
     (memory.resident_bytes, memory.parts) = waterfall.finish(sum(|of| of.resident_bytes), is_sampled);
+    if map.lists != ListsRead::No && !is_sampled {
+        memory.lists = lists.finish(map.lists, &memory);
+    }
     memory.coverage = coverage(&memory);
     memory
 }
@@ -105,6 +127,7 @@ pub(super) fn explain(seen: &Seen<'_>) -> Memory {
 /// Both sums of one pass.
 struct Sums<'a> {
     waterfall: Waterfall<'a>,
+    lists: Lists<'a>,
     pins: Pins,
     is_sampled: bool,
 }
@@ -112,10 +135,12 @@ struct Sums<'a> {
 impl Visit for Sums<'_> {
     fn extent(&mut self, block: usize, region: usize, extent: &Extent) {
         self.waterfall.extent(block, region, extent);
+        self.lists.extent(extent);
     }
 
     fn page(&mut self, heap: &Heap<'_>, used: &UsedPage<'_>) {
         self.waterfall.page(used);
+        self.lists.page(used);
         if !self.is_sampled {
             self.pins.page(heap, used);
         }

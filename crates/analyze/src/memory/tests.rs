@@ -30,7 +30,7 @@ fn answer(blocks: &[Placed], resident: &[bool]) -> Memory {
     let runs: Vec<_> =
         pages.map(|(n, _)| PageRun { start: START + n * PAGE, pages: 1, is_swapped: false }).collect();
     let mappings = [heap_mapping(runs.len() as u64 * PAGE)];
-    explain(&Seen { map: &map(), mappings: &mappings, runs: &runs, blocks, is_sampled: false })
+    explain(&Seen { map: &map(), mappings: &mappings, runs: &runs, free: &[], blocks, is_sampled: false })
 }
 
 /// Whose a byte of the heap is, and whether it is one that was asked for.
@@ -180,6 +180,7 @@ fn what_the_kernel_counts_and_nothing_explains_is_a_part() {
         map: &map(),
         mappings: &mappings,
         runs: &runs,
+        free: &[],
         blocks: &[block(16, 40, 1)],
         is_sampled: false,
     };
@@ -211,6 +212,7 @@ fn at_the_end_of_an_arena_nothing_comes_back() {
         map: &map,
         mappings: &[arena, reserve],
         runs: &runs,
+        free: &[],
         blocks: &blocks,
         is_sampled: false,
     });

@@ -22,6 +22,55 @@ pub struct MemoryMap {
     pub mappings: u64,
     /// How many runs of pages there are.
     pub runs: u64,
+    /// Whether the heap's own lists of free memory were read.
+    pub lists: ListsRead,
+    /// How many ranges of free memory there are, of these lists.
+    pub free: u64,
+}
+
+/// Whether a heap's lists of free memory were read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ListsRead {
+    /// They are not known, or not to be read.
+    #[default]
+    No,
+    /// Some changed while they were read, or could not be found: what is in no list may be free.
+    InPart,
+    /// All of them.
+    Whole,
+}
+
+/// Memory that a heap has and no block: from one header to the next, so that none overlaps a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FreeRange {
+    /// Its first address.
+    pub start: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// Where the heap has it.
+    pub kind: FreeKind,
+}
+
+/// Where glibc has free memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum FreeKind {
+    /// In the cache of a thread (tcache): only this thread takes it, and nothing gives it back.
+    #[default]
+    ThreadCache,
+    /// In a fast bin.
+    FastBin,
+    /// In another bin: small, large or unsorted.
+    Bin,
+    /// At the end of an arena, where it grows.
+    Top,
+    /// Taken by the heap's own structures.
+    Own,
+}
+
+impl FreeKind {
+    /// All of them, in the order of their numbers in a trace.
+    pub const ALL: [FreeKind; 5] =
+        [FreeKind::ThreadCache, FreeKind::FastBin, FreeKind::Bin, FreeKind::Top, FreeKind::Own];
 }
 
 /// How a heap lays out its blocks.

@@ -4,30 +4,35 @@
 //! ```text
 //!   memory map  number of the table  mono of the begin and of the end of reading  bytes of a page
 //!               bytes allocated and freed meanwhile  heap (0 unknown, 1 glibc)  mappings  runs of pages
+//!               lists of free memory (0 not read, 1 in part, 2 whole)  free ranges
 //!   pages       number of the table u32
 //!               count of mappings, each: start*  length  flags  path (text)  resident  anonymous  swapped  huge (KiB each)
 //!               count of runs, each: start*  pages << 1 | swapped, both in pages
+//!               count of free ranges, each: start*  bytes << 3 | kind
 //! ```
 //! `*` zigzag against the end of the one before it in the same block, the first against 0. Flags: 1 read, 2 write,
 //! 4 execute, 8 shared, 16 of the recorder, 32 the path is that of the mapping before and not repeated. What belongs to no
 //! mapping's file, and is in memory or swapped out, is in the runs.
 
 use super::fields::{Fields, put, put_from, put_text};
-use crate::model::{Access, HeapLayout, Mapping, MemoryMap, PageRun};
+use crate::model::{Access, FreeKind, FreeRange, HeapLayout, ListsRead, Mapping, MemoryMap, PageRun};
 
-/// Mappings and runs in one block, at most: with all fields at their longest they fit.
+/// Mappings, runs and free ranges in one block, at most: with all fields at their longest they fit.
 pub(super) const MAPPINGS_MAX: usize = 512;
 pub(super) const RUNS_MAX: usize = 1 << 15;
+pub(super) const FREE_MAX: usize = 1 << 12;
 /// Bytes of a path that are stored.
 const PATH_BYTES_MAX: usize = 512;
 const _: () = assert!(
     MAPPINGS_MAX * (PATH_BYTES_MAX + 8 * heapscribe_wire::varint::MAX_BYTES)
-        + (2 * RUNS_MAX + 3) * heapscribe_wire::varint::MAX_BYTES
+        + (2 * RUNS_MAX + 2 * FREE_MAX + 4) * heapscribe_wire::varint::MAX_BYTES
         < super::block::BLOCK_BYTES_MAX
 );
 
 const RECORDER: u64 = 16;
 const SAME_PATH: u64 = 32;
+/// The kind of a free range is in the low bits of its length.
+const KIND_BITS: u32 = 3;
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
 pub(super) fn put_head(out: &mut Vec<u8>, map: &MemoryMap) {
@@ -37,6 +42,8 @@ pub(super) fn put_head(out: &mut Vec<u8>, map: &MemoryMap) {
     put(out, map.heap as u64);
     put(out, map.mappings);
     put(out, map.runs);
+    put(out, map.lists as u64);
+    put(out, map.free);
 }
 
 pub(super) fn get_head(payload: &[u8]) -> Option<MemoryMap> {
@@ -53,11 +60,21 @@ pub(super) fn get_head(payload: &[u8]) -> Option<MemoryMap> {
         heap: if f.number()? == HeapLayout::Glibc as u64 { HeapLayout::Glibc } else { HeapLayout::Unknown },
         mappings: f.number()?,
         runs: f.number()?,
+        lists: match if f.is_empty() { 0 } else { f.number()? } {
+            0 => ListsRead::No,
+            2 => ListsRead::Whole,
+            _ => ListsRead::InPart,
+        },
+        free: if f.is_empty() { 0 } else { f.number()? },
     })
 }
 
-/// The payload of some of a map's mappings and runs.
-pub(super) fn put_piece(out: &mut Vec<u8>, map: &MemoryMap, mappings: &[Mapping], runs: &[PageRun]) {
+/// The payload of some of a map's mappings, runs and free ranges.
+pub(super) fn put_piece(
+    out: &mut Vec<u8>,
+    map: &MemoryMap,
+    (mappings, runs, free): (&[Mapping], &[PageRun], &[FreeRange]),
+) {
     out.extend_from_slice(&map.table.to_le_bytes());
     put(out, mappings.len() as u64);
     let (mut end, mut path) = (0, &[][..]);
@@ -72,6 +89,13 @@ pub(super) fn put_piece(out: &mut Vec<u8>, map: &MemoryMap, mappings: &[Mapping]
         put_from(out, start, end);
         put(out, run.pages << 1 | u64::from(run.is_swapped));
         end = start.wrapping_add(run.pages);
+    }
+    put(out, free.len() as u64);
+    let mut end = 0;
+    for range in free {
+        put_from(out, range.start, end);
+        put(out, range.bytes << KIND_BITS | range.kind as u64);
+        end = range.start.wrapping_add(range.bytes);
     }
 }
 
@@ -99,13 +123,12 @@ pub(super) fn table_of(payload: &[u8]) -> Option<u32> {
     Fields::new(payload).fixed_u32()
 }
 
-/// Calls the visitors; how many mappings and runs there were, if the piece is whole.
+/// Calls the visitors; how many mappings, runs and free ranges there were, if the piece is whole.
 pub(super) fn get_piece(
     payload: &[u8],
     page_bytes: u64,
-    mut mapping: impl FnMut(Mapping),
-    mut run: impl FnMut(PageRun),
-) -> Option<(u64, u64)> {
+    (mut mapping, mut run, free): (impl FnMut(Mapping), impl FnMut(PageRun), impl FnMut(FreeRange)),
+) -> Option<[u64; 3]> {
     let mut f = Fields::new(payload);
     f.fixed_u32()?;
     let mappings = f.number().filter(|n| *n <= MAPPINGS_MAX as u64)?;
@@ -122,7 +145,20 @@ pub(super) fn get_piece(
         end = start.checked_add(pages).filter(|end| end.checked_mul(page_bytes).is_some())?;
         run(PageRun { start: start * page_bytes, pages, is_swapped: word & 1 != 0 });
     }
-    f.is_empty().then_some((mappings, runs))
+    let ranges = if f.is_empty() { 0 } else { get_free(&mut f, free)? };
+    f.is_empty().then_some([mappings, runs, ranges])
+}
+
+fn get_free(f: &mut Fields<'_>, mut free: impl FnMut(FreeRange)) -> Option<u64> {
+    let ranges = f.number().filter(|n| *n <= FREE_MAX as u64)?;
+    let mut end = 0u64;
+    for _ in 0..ranges {
+        let (start, word) = (f.number_from(end)?, f.number()?);
+        let (bytes, kind) = (word >> KIND_BITS, word & ((1 << KIND_BITS) - 1));
+        end = start.checked_add(bytes)?;
+        free(FreeRange { start, bytes, kind: *FreeKind::ALL.get(kind as usize)? });
+    }
+    Some(ranges)
 }
 
 fn get_mapping(f: &mut Fields<'_>, last: &Mapping) -> Option<Mapping> {

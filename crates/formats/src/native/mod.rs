@@ -40,7 +40,7 @@
 //!   kind 11 evicted     see `evicted`: sums over events that a ring has dropped
 //!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
 //!   kind 13 memory map  see `memory_maps`: what a process had mapped beside a table of its live blocks
-//!   kind 14 pages       see `memory_maps`: up to 512 mappings and 32768 runs of pages in memory
+//!   kind 14 pages       see `memory_maps`: up to 512 mappings, 32768 runs of pages in memory and 4096 free ranges
 //!   kind 15 symbols     see `symbols`: names of code addresses, by the files that they lie in
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and

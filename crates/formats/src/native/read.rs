@@ -12,8 +12,9 @@ use super::{chunk, heap_samples, live_tables, memory_maps, open, records, symbol
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap,
-    MemorySample, ModuleSymbols, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkEntry, ChunkInfo, Evicted, FreeRange, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping,
+    MemoryMap, MemorySample, ModuleSymbols, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd,
+    SessionInfo,
 };
 use crate::source::Source;
 
@@ -304,7 +305,7 @@ impl<S: Source> Trace<S> {
         Ok(problems)
     }
 
-    /// Calls `mapping` and `run` with the mappings and pages of one of a process's memory maps, each in the order of
+    /// Calls `take` with the mappings, pages and free ranges of one of a process's memory maps, each in the order of
     /// the file. Returns what was skipped.
     ///
     /// # Errors
@@ -314,17 +315,18 @@ impl<S: Source> Trace<S> {
         process: ProcessIndex,
         map: &MemoryMap,
         scratch: &mut Scratch,
-        (mut mapping, mut run): (impl FnMut(Mapping), impl FnMut(PageRun)),
+        mut take: (impl FnMut(Mapping), impl FnMut(PageRun), impl FnMut(FreeRange)),
     ) -> Result<Vec<Problem>, TraceError> {
         let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].pages);
-        let (mut problems, mut seen) = (Vec::new(), (0, 0));
+        let (mut problems, mut seen) = (Vec::new(), [0u64; 3]);
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Pages) {
                 Ok((_, piece)) if memory_maps::table_of(piece).is_some_and(|n| n != map.table) => continue,
                 Ok((_, piece)) => {
-                    match memory_maps::get_piece(piece, map.page_bytes, &mut mapping, &mut run) {
-                        Some((mappings, runs)) => {
-                            seen = (seen.0 + mappings, seen.1 + runs);
+                    let visitors = (&mut take.0, &mut take.1, &mut take.2);
+                    match memory_maps::get_piece(piece, map.page_bytes, visitors) {
+                        Some(found) => {
+                            seen.iter_mut().zip(found).for_each(|(sum, n)| *sum += n);
                             continue;
                         }
                         None => Kind::Pages.damaged(),
@@ -334,7 +336,7 @@ impl<S: Source> Trace<S> {
             };
             problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
         }
-        if seen != (map.mappings, map.runs) && problems.is_empty() {
+        if seen != [map.mappings, map.runs, map.free] && problems.is_empty() {
             let what = "mappings or pages of the memory map are missing";
             problems.push(Problem { offset: self.source.len(), skipped_bytes: 0, what });
         }

@@ -9,15 +9,15 @@ use super::header::{FOOTER_BYTES, Footer, HEADER_BYTES, file_header};
 use super::index::IndexBuilder;
 use super::live_tables::{self, BLOCKS_MAX};
 use super::load::read_header;
-use super::memory_maps::{MAPPINGS_MAX, RUNS_MAX};
+use super::memory_maps::{FREE_MAX, MAPPINGS_MAX, RUNS_MAX};
 use super::pack::{Packer, Payload};
 use super::splice::{Piece, Pieces};
 use super::{chunk, evicted, heap_samples, memory_maps, records, symbols};
 use crate::error::TraceError;
 use crate::model::ChunkSums;
 use crate::model::{
-    ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap, MemorySample,
-    ModuleSymbols, PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkInfo, Evicted, FreeRange, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap,
+    MemorySample, ModuleSymbols, PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -247,20 +247,27 @@ impl Writer {
         &mut self,
         process: ProcessIndex,
         map: &MemoryMap,
-        (mappings, runs): (&[Mapping], &[PageRun]),
+        (mappings, runs, free): (&[Mapping], &[PageRun], &[FreeRange]),
         out: &mut Vec<u8>,
     ) {
-        let map = MemoryMap { mappings: mappings.len() as u64, runs: runs.len() as u64, ..map.clone() };
+        let map = MemoryMap {
+            mappings: mappings.len() as u64,
+            runs: runs.len() as u64,
+            free: free.len() as u64,
+            ..map.clone()
+        };
         self.raw.clear();
         memory_maps::put_head(&mut self.raw, &map);
         self.listed(Kind::MemoryMap, process.0, out);
         let pieces = mappings.len().div_ceil(MAPPINGS_MAX).max(runs.len().div_ceil(RUNS_MAX));
+        let pieces = pieces.max(free.len().div_ceil(FREE_MAX));
         let piece = |at: usize, max: usize, len: usize| (at * max).min(len)..((at + 1) * max).min(len);
         for at in 0..pieces {
             let mappings = &mappings[piece(at, MAPPINGS_MAX, mappings.len())];
             let runs = &runs[piece(at, RUNS_MAX, runs.len())];
             self.raw.clear();
-            memory_maps::put_piece(&mut self.raw, &map, mappings, runs);
+            let free = &free[piece(at, FREE_MAX, free.len())];
+            memory_maps::put_piece(&mut self.raw, &map, (mappings, runs, free));
             self.listed(Kind::Pages, process.0, out);
         }
     }

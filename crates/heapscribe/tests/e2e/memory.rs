@@ -24,7 +24,8 @@ impl<'a> Pages<'a> {
         fs::create_dir(&dir).unwrap();
         let run =
             Run::new(place, place.compile("pages.c")).args([kind]).options(["--session-dir"]).options([&dir]);
-        let started = run.options(options).start();
+        let tunables = if kind == "hoarded" { "glibc.malloc.tcache_count=60000" } else { "" };
+        let started = run.options(options).env("GLIBC_TUNABLES", tunables).start();
         until("the program is ready", || started.said().0.contains("ready"));
         let list = heapscribe().args(["ps", "--json", "--session-dir"]).arg(&dir).output().unwrap();
         let list: Value = serde_json::from_slice(&list.stdout).unwrap();
@@ -77,6 +78,23 @@ impl Memory {
     fn part(&self, name: &str) -> u64 {
         let parts = self.0["parts"].as_array().unwrap();
         parts.iter().find(|part| part["name"] == name).map_or(0, |part| part["bytes"].as_u64().unwrap())
+    }
+
+    /// What is in lists of a kind, as bytes and bytes in pages without blocks.
+    fn list(&self, name: &str) -> (u64, u64) {
+        let parts = self.0["lists"]["parts"].as_array().unwrap();
+        let part = parts.iter().find(|part| part["name"] == name).unwrap();
+        let number = |key: &str| part[key].as_u64().unwrap();
+        (number("bytes"), number("in_free_pages_bytes"))
+    }
+
+    /// All lists were read, and what is free is in them.
+    fn assert_listed(&self) {
+        assert_eq!(self.0["lists"]["read"], "whole");
+        let free = ["free_in_used_pages", "free_pages", "free_pages_at_top", "free_arenas"];
+        let free: u64 = free.iter().map(|part| self.part(part)).sum();
+        let unlisted = self.0["lists"]["unlisted_bytes"].as_u64().unwrap();
+        assert!(unlisted <= free / 100 + PAGE, "{unlisted} of {free}: {:?}", self.0["lists"]);
     }
 
     /// The stack that has most, which must be that of `keep`.
@@ -167,6 +185,59 @@ fn blocks_with_mappings_of_their_own_have_tails() {
     assert_eq!(memory.number("pinned_bytes"), 0);
     assert!(memory.0["coverage"].as_f64().unwrap() > 0.95);
     about(pages.follow_advice(), 50 * 49 * PAGE, 1);
+    pages.end();
+}
+
+/// Seven blocks of each of 64 sizes.
+const CACHED: u64 = 7 * 16 * (2 + 65) * 64 / 2;
+
+#[test]
+fn free_memory_is_in_the_lists_that_glibc_has_it_in() {
+    let place = Place::new();
+    let pages = Pages::start(&place, "lists", &[]);
+    let said = pages.started.said().0;
+    let memory = pages.memory();
+    memory.assert_sums_to(pages.rss());
+    memory.assert_listed();
+    assert_eq!(memory.list("thread_caches").0, CACHED);
+    // mallinfo counts what is in fast bins, in all bins and the top, and of that the top.
+    let info = said.lines().find_map(|line| line.split("mallinfo ").nth(1)).unwrap();
+    let info: Vec<u64> = info.split(' ').map(|number| number.parse().unwrap()).collect();
+    let [free, fast, top] = info[..] else { panic!("{info:?}") };
+    assert_eq!((memory.list("fast_bins").0, fast), (80_000, 80_000));
+    assert_eq!(memory.list("bins").0, free - fast - top);
+    assert!(memory.list("bins").0 >= 100 * 2_016);
+    // What of the top was never written to is not in memory.
+    assert!((100 * 100_016..=top).contains(&memory.list("top").0), "{:?} {top}", memory.list("top"));
+    about(pages.follow_advice(), memory.promised(), 2);
+    pages.end();
+}
+
+#[test]
+fn each_thread_has_a_cache() {
+    let place = Place::new();
+    let pages = Pages::start(&place, "hoarders", &[]);
+    let memory = pages.memory();
+    memory.assert_sums_to(pages.rss());
+    memory.assert_listed();
+    about(memory.list("thread_caches").0, 64 * CACHED, 1);
+    pages.end();
+}
+
+#[test]
+fn what_a_thread_caches_is_not_said_to_come_back() {
+    let place = Place::new();
+    let pages = Pages::start(&place, "hoarded", &[]);
+    let memory = pages.memory();
+    memory.assert_sums_to(pages.rss());
+    memory.assert_listed();
+    let (cached, in_free_pages) = memory.list("thread_caches");
+    about(cached, 40_000 * 1_008, 1);
+    about(in_free_pages, memory.part("free_pages"), 1);
+    // 40 MB of free pages, and trimming gives nothing back.
+    assert!(memory.part("free_pages") > 38 * MIB);
+    assert!(memory.number("trim_bytes") < MIB, "{}", memory.number("trim_bytes"));
+    assert!(pages.follow_advice() < MIB);
     pages.end();
 }
 

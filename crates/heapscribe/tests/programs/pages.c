@@ -79,6 +79,69 @@ static void arenas(void) {
     for (int i = 0; i < 64; i++) pthread_join(threads[i], NULL);
 }
 
+// Seven blocks of each size that a thread caches.
+#define CACHED (7 * 64)
+static void hoard(char **blocks, int allocate) {
+    for (int i = 0; i < CACHED; i++) {
+        if (allocate) {
+            blocks[i] = filled(24 + i / 7 * 16);
+        } else {
+            free(blocks[i]);
+        }
+    }
+}
+
+static void say_mallinfo(void) {
+    struct mallinfo info = mallinfo();
+    printf("mallinfo %d %d %d\n", info.fordblks, info.fsmblks, info.keepcost);
+}
+
+// Free memory in each of glibc's lists.
+static void lists(void) {
+    static char *cached[CACHED], *fast[1000], *binned[100], *top[100];
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    hoard(cached, 1);
+    for (int i = 0; i < 1000; i++) fast[i] = filled(64);
+    for (int i = 0; i < 100; i++) {
+        binned[i] = filled(2000);
+        keep(2000);
+    }
+    for (int i = 0; i < 100; i++) top[i] = filled(100000);
+    for (int i = 0; i < 100; i++) free(top[i]);
+    for (int i = 0; i < 100; i++) free(binned[i]);
+    hoard(cached, 0);
+    for (int i = 0; i < 1000; i++) free(fast[i]);
+    say_mallinfo();
+}
+
+// 64 threads that run, each with a full cache.
+static void *hoarder(void *unused) {
+    char *blocks[CACHED];
+    hoard(blocks, 1);
+    hoard(blocks, 0);
+    pthread_barrier_wait(&all_run);
+    sigset_t none;
+    sigemptyset(&none);
+    sigaddset(&none, SIGCONT);
+    for (int signal;;) sigwait(&none, &signal);
+    return unused;
+}
+
+static void hoarders(void) {
+    pthread_t threads[64];
+    pthread_barrier_init(&all_run, NULL, 65);
+    for (int i = 0; i < 64; i++) pthread_create(&threads[i], NULL, hoarder, NULL);
+    pthread_barrier_wait(&all_run);
+}
+
+// 40 MB in one list of a cache that GLIBC_TUNABLES let grow.
+static void hoarded(void) {
+    static char *all[40000];
+    for (int i = 0; i < 40000; i++) all[i] = filled(1000);
+    for (int i = 0; i < 40000; i++) free(all[i]);
+    keep(1000);
+}
+
 // What the heap does not know: a mapping of the program's own.
 static void own_mapping(void) {
     size_t bytes = 32 << 20;
@@ -86,8 +149,10 @@ static void own_mapping(void) {
     keep(1000);
 }
 
-static void (*const kinds[])(void) = {hundredth, interleaved, middle, mapped, arenas, own_mapping};
-static const char *const names[] = {"hundredth", "interleaved", "middle", "mapped", "arenas", "own_mapping"};
+static void (*const kinds[])(void) = {hundredth, interleaved, middle,   mapped,  arenas,
+                                     lists,     hoarders,    hoarded,  own_mapping};
+static const char *const names[] = {"hundredth", "interleaved", "middle",   "mapped",  "arenas",
+                                    "lists",     "hoarders",    "hoarded",  "own_mapping"};
 
 int main(int argc, char **argv) {
     sigset_t signals;
@@ -97,7 +162,7 @@ int main(int argc, char **argv) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
-    for (int i = 0; argc > 1 && i < 6; i++) {
+    for (int i = 0; argc > 1 && i < 9; i++) {
         if (strcmp(argv[1], names[i]) == 0) kinds[i]();
     }
     puts("ready");

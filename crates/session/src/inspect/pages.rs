@@ -4,6 +4,7 @@
 
 use heapscribe_formats::model::{HeapLayout, MemoryMap};
 
+use crate::glibc_heap::FreeMemory;
 use crate::memory_map::ProcessMap;
 
 /// What a process had mapped, read beside its blocks.
@@ -17,6 +18,8 @@ pub struct SnapshotPages {
     pub freed_bytes: u64,
     /// The heap of the blocks.
     pub heap: HeapLayout,
+    /// What the heap itself has of free memory.
+    pub free: FreeMemory,
 }
 
 impl SnapshotPages {
@@ -32,6 +35,8 @@ impl SnapshotPages {
             heap: self.heap,
             mappings: self.map.mappings.len() as u64,
             runs: self.map.runs.len() as u64,
+            lists: self.free.lists,
+            free: self.free.ranges.len() as u64,
         }
     }
 }

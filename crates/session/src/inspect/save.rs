@@ -118,7 +118,12 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;
     if let Some(pages) = &snapshot.pages {
         let map = &pages.map;
-        writer.memory_map(process, &pages.head(table.number), (&map.mappings, &map.runs), &mut out);
+        writer.memory_map(
+            process,
+            &pages.head(table.number),
+            (&map.mappings, &map.runs, &pages.free.ranges),
+            &mut out,
+        );
     }
     let how = match snapshot.exactness {
         Exactness::Ended => HowEnded::Unseen,

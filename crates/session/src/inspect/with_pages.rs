@@ -8,6 +8,7 @@ use heapscribe_wire::operation::Record;
 use super::pages::SnapshotPages;
 use super::reader::SessionReader;
 use super::snapshot::Snapshot;
+use crate::glibc_heap::{FreeMemory, ListReader};
 use crate::memory_map::MapReader;
 use heapscribe_diagnostics::Problem;
 
@@ -29,9 +30,18 @@ impl Snapshot {
     /// # Errors
     /// When there is no table, or the process ends meanwhile.
     pub fn take_with_pages(session: &SessionReader, reader: &mut MapReader) -> Result<Snapshot> {
-        let read = || reader.read().map(|map| (map, session.head().map(|head| session.records(&head.get()))));
+        // Another user's rules may forbid it (ptrace_scope): then nobody knows what is in which list.
+        let lists = session.living_pid().and_then(|pid| ListReader::open(pid).ok());
+        let read = || {
+            let map = reader.read()?;
+            let records = session.head().map(|head| session.records(&head.get()));
+            let is_glibc =
+                session.head().is_ok_and(|head| head.get().live_granule_shift == GRANULE_SHIFT_GLIBC);
+            let free = lists.filter(|_| is_glibc).map_or_else(FreeMemory::default, |lists| lists.read(&map));
+            Ok::<_, std::io::Error>((map, records, free))
+        };
         let (mut snapshot, read) = Snapshot::take_then(session, read)?;
-        let (map, records) = read.context("cannot read the pages of the process")?;
+        let (map, records, free) = read.context("cannot read the pages of the process")?;
         let records = records?;
         let since = |of: fn(&Record) -> u64| {
             let sum = |records: &[Record]| records.iter().map(of).fold(0, u64::wrapping_add);
@@ -41,7 +51,7 @@ impl Snapshot {
         // The recorder has found glibc's own heap.
         let is_glibc = snapshot.head.get().live_granule_shift == GRANULE_SHIFT_GLIBC;
         let heap = if is_glibc { HeapLayout::Glibc } else { HeapLayout::Unknown };
-        snapshot.pages = Some(SnapshotPages { map, allocated_bytes, freed_bytes, heap });
+        snapshot.pages = Some(SnapshotPages { map, allocated_bytes, freed_bytes, heap, free });
         Ok(snapshot)
     }
 }

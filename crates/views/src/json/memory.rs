@@ -1,7 +1,8 @@
 //! The memory of a process in `report --memory --json`.
 
 use heapscribe_analyze::answer::NodeId;
-use heapscribe_analyze::memory::{Memory, Pinned, TopBlock};
+use heapscribe_analyze::memory::{HeapLists, Memory, Pinned, TopBlock};
+use heapscribe_formats::{FreeKind, ListsRead};
 use serde::Serialize;
 
 use super::parts::FrameJson;
@@ -14,6 +15,7 @@ pub struct MemoryJson {
     swapped_bytes: u64,
     heap_bytes: u64,
     pinned_bytes: u64,
+    lists: ListsJson,
     trim_bytes: Option<u64>,
     untouched_bytes: u64,
     parts: Vec<PartJson>,
@@ -31,6 +33,42 @@ pub struct MemoryJson {
 struct PartJson {
     name: &'static str,
     bytes: u64,
+}
+
+/// Where the heap itself has what is free.
+#[derive(Serialize)]
+struct ListsJson {
+    read: &'static str,
+    parts: Vec<ListJson>,
+    unlisted_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ListJson {
+    name: &'static str,
+    bytes: u64,
+    in_free_pages_bytes: u64,
+}
+
+fn lists(of: &HeapLists) -> ListsJson {
+    let name = |kind| match kind {
+        FreeKind::ThreadCache => "thread_caches",
+        FreeKind::FastBin => "fast_bins",
+        FreeKind::Bin => "bins",
+        FreeKind::Top => "top",
+        FreeKind::Own => "own",
+    };
+    let read = match of.read {
+        ListsRead::No => "no",
+        ListsRead::InPart => "part",
+        ListsRead::Whole => "whole",
+    };
+    let part = |part: &heapscribe_analyze::memory::FreePart| ListJson {
+        name: name(part.kind),
+        bytes: part.bytes,
+        in_free_pages_bytes: part.in_free_pages_bytes,
+    };
+    ListsJson { read, parts: of.parts.iter().map(part).collect(), unlisted_bytes: of.unlisted_bytes }
 }
 
 #[derive(Serialize)]
@@ -100,6 +138,7 @@ impl MemoryJson {
             swapped_bytes: m.swapped_bytes,
             heap_bytes: m.heap_bytes(),
             pinned_bytes: m.pinned_bytes(),
+            lists: lists(&m.lists),
             trim_bytes: m.trim_bytes,
             untouched_bytes: m.untouched_bytes,
             parts: m.parts.iter().map(|of| PartJson { name: of.name.key(), bytes: of.bytes }).collect(),

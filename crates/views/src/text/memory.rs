@@ -8,6 +8,7 @@ use heapscribe_analyze::memory::{
     Memory, OtherMapping, PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS, PartName, Pinned, TopBlock,
 };
 use heapscribe_analyze::snapshot::Snapshot;
+use heapscribe_formats::{FreeKind, HeapLayout, ListsRead};
 
 use super::stack_list::StackPrinter;
 use super::{Out, heading};
@@ -55,6 +56,17 @@ fn words(part: PartName) -> &'static str {
     }
 }
 
+/// Where glibc has free memory, in words.
+fn list_words(kind: FreeKind) -> &'static str {
+    match kind {
+        FreeKind::ThreadCache => "caches of threads (tcache), never given back",
+        FreeKind::FastBin => "fast bins",
+        FreeKind::Bin => "bins",
+        FreeKind::Top => "top of the heap and of arenas",
+        FreeKind::Own => "its own structures",
+    }
+}
+
 impl MemoryReport<'_> {
     fn pinned(&self) -> &[Pinned] {
         &self.memory.pinned[..self.memory.pinned.len().min(self.top)]
@@ -77,6 +89,7 @@ impl MemoryReport<'_> {
         self.header(out)?;
         self.waterfall(out)?;
         self.coverage(out)?;
+        self.lists(out)?;
         if !self.memory.is_sampled {
             self.pins(out, &mut printer)?;
             self.at_top(out, &mut printer)?;
@@ -117,6 +130,26 @@ impl MemoryReport<'_> {
         };
         m.parts.iter().try_for_each(|part| row(words(part.name), part.bytes))?;
         row("resident", m.resident_bytes)
+    }
+
+    /// Where the heap itself has what is free.
+    fn lists(&self, out: Out<'_>) -> io::Result<()> {
+        let of = &self.memory.lists;
+        if of.read == ListsRead::No {
+            return Ok(());
+        }
+        heading(out, "Where glibc has the free part of its heap")?;
+        let header = "in pages without blocks";
+        writeln!(out, "  {:<NAME$} {:>9} {header:>25}", "", "")?;
+        for part in &of.parts {
+            let (all, in_free) = (short_bytes(part.bytes), short_bytes(part.in_free_pages_bytes));
+            writeln!(out, "  {:<NAME$} {all:>9} {in_free:>25}", list_words(part.kind))?;
+        }
+        let unlisted = match of.read {
+            ListsRead::Whole => "in no list: blocks from before the recording",
+            _ => "in no list that could be read",
+        };
+        writeln!(out, "  {unlisted:<NAME$} {:>9}", short_bytes(of.unlisted_bytes))
     }
 
     fn coverage(&self, out: Out<'_>) -> io::Result<()> {
@@ -201,7 +234,8 @@ impl MemoryReport<'_> {
         heading(out, "What would come back")?;
         let resident = short_bytes(m.resident_bytes);
         if let Some(free) = m.trim_bytes.map(short_bytes) {
-            writeln!(out, "  {free:>9} of {resident} by malloc_trim(0), less what threads cache.")?;
+            let cached = if m.lists.read == ListsRead::Whole { "" } else { ", less what threads cache" };
+            writeln!(out, "  {free:>9} of {resident} by malloc_trim(0){cached}.")?;
         }
         for (i, of) in self.pinned().iter().enumerate() {
             let who = match i {
@@ -242,6 +276,17 @@ impl MemoryReport<'_> {
             writeln!(out, "  {} outside of all mappings.", counted(m.unplaced_blocks, "block"))?;
         }
         writeln!(out, "  Blocks from before the recording count as free memory.")?;
+        match m.lists.read {
+            ListsRead::InPart => writeln!(
+                out,
+                "  Some of glibc's lists of free memory changed while they were read, or were not found."
+            )?,
+            ListsRead::No if m.map.heap == HeapLayout::Glibc && !m.is_sampled => writeln!(
+                out,
+                "  glibc's lists of free memory were not read (they need the right to trace the process, as gdb does)."
+            )?,
+            _ => {}
+        }
         m.problems.iter().chain(&self.snapshot.problems).try_for_each(|problem| writeln!(out, "  {problem}."))
     }
 }

@@ -35,15 +35,23 @@ fn run() -> impl Strategy<Value = PageRun> {
     })
 }
 
+fn free() -> impl Strategy<Value = FreeRange> {
+    (any::<u32>(), any::<u32>(), 0..5usize).prop_map(|(start, bytes, kind)| FreeRange {
+        start: start.into(),
+        bytes: bytes.into(),
+        kind: FreeKind::ALL[kind],
+    })
+}
+
 /// What is read of a map after it was written.
-fn written(map: &MemoryMap, mappings: &[Mapping], runs: &[PageRun]) -> Contents {
+fn written(map: &MemoryMap, mappings: &[Mapping], runs: &[PageRun], free: &[FreeRange]) -> Contents {
     let (mut w, mut out) = (Writer::new(), Vec::new());
     w.start(&SessionInfo::default(), &mut out);
     let process = w.process(&ProcessInfo::default(), &mut out);
     // Another one in between, whose pieces are not to be taken for those of this one.
     let other = MemoryMap { table: map.table ^ 1, page_bytes: PAGE, ..MemoryMap::default() };
-    w.memory_map(process, map, (mappings, runs), &mut out);
-    w.memory_map(process, &other, (&[], &[]), &mut out);
+    w.memory_map(process, map, (mappings, runs, free), &mut out);
+    w.memory_map(process, &other, (&[], &[], &[]), &mut out);
     w.finish(&mut out);
     contents_of(&out).unwrap()
 }
@@ -54,6 +62,8 @@ proptest! {
         numbers in any::<[u32; 5]>(),
         mappings in vec(mapping(), 0..40),
         runs in vec(run(), 0..60),
+        free in vec(free(), 0..60),
+        lists in prop_oneof![Just(ListsRead::No), Just(ListsRead::InPart), Just(ListsRead::Whole)],
     ) {
         let [table, begin, end, allocated, freed] = numbers;
         let map = MemoryMap {
@@ -66,11 +76,13 @@ proptest! {
             heap: HeapLayout::Glibc,
             mappings: mappings.len() as u64,
             runs: runs.len() as u64,
+            lists,
+            free: free.len() as u64,
         };
-        let contents = written(&map, &mappings, &runs);
+        let contents = written(&map, &mappings, &runs, &free);
         prop_assert!(contents.is_clean(), "{:?}", contents.problems);
         prop_assert_eq!(&contents.processes[0].memory_maps[0], &map);
-        prop_assert_eq!((contents.mappings, contents.runs), (mappings, runs));
+        prop_assert_eq!((contents.mappings, contents.runs, contents.free), (mappings, runs, free));
     }
 }
 
@@ -80,15 +92,18 @@ fn a_map_of_a_large_process_takes_several_blocks() {
     let runs: Vec<_> = (0..100_000).map(run).collect();
     let mapping = |n: u64| Mapping { start: n << 20, end: (n + 1) << 20, ..Mapping::default() };
     let mappings: Vec<_> = (0..2_000).map(mapping).collect();
-    let map = MemoryMap { page_bytes: PAGE, mappings: 2_000, runs: 100_000, ..MemoryMap::default() };
-    let contents = written(&map, &mappings, &runs);
+    let range = |n: u64| FreeRange { start: n * 96, bytes: 64, kind: FreeKind::ALL[n as usize % 5] };
+    let free: Vec<_> = (0..150_000).map(range).collect();
+    let counts = MemoryMap { page_bytes: PAGE, mappings: 2_000, runs: 100_000, ..MemoryMap::default() };
+    let map = MemoryMap { free: 150_000, ..counts };
+    let contents = written(&map, &mappings, &runs, &free);
     assert!(contents.is_clean(), "{:?}", contents.problems);
-    assert_eq!((contents.mappings, contents.runs), (mappings, runs));
+    assert_eq!((contents.mappings, contents.runs, contents.free), (mappings, runs, free));
 }
 
 #[test]
 fn a_long_path_is_cut() {
     let long = Mapping { path: vec![b'a'; 5_000], ..Mapping::default() };
     let map = MemoryMap { page_bytes: PAGE, mappings: 1, ..MemoryMap::default() };
-    assert_eq!(written(&map, &[long], &[]).mappings[0].path, vec![b'a'; 512]);
+    assert_eq!(written(&map, &[long], &[], &[]).mappings[0].path, vec![b'a'; 512]);
 }

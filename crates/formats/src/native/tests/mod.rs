@@ -107,8 +107,8 @@ fn write_process(w: &mut Writer, pid: u32, out: &mut Vec<u8>) {
     let counts = HeapCounts { pool_bytes: 1 << 20, used_bytes: 1 << 10, ..HeapCounts::default() };
     w.heap(process, &heap, &[HeapSample { mono_ns: 5, counts }, HeapSample::default()], out);
     write_live(w, process, out);
-    let (map, mappings, runs) = some_memory_map();
-    w.memory_map(process, &map, (&mappings, &runs), out);
+    let (map, mappings, runs, free) = some_memory_map();
+    w.memory_map(process, &map, (&mappings, &runs, &free), out);
     let mut drops = [0; DROP_COUNTERS];
     drops[3] = 4;
     let end = ProcessEnd { how: HowEnded::Execed, drops, lost_note: "n".into(), ..ProcessEnd::default() };
@@ -149,7 +149,7 @@ pub(super) fn some_blocks() -> Vec<LiveBlock> {
     ]
 }
 
-pub(super) fn some_memory_map() -> (MemoryMap, Vec<Mapping>, Vec<PageRun>) {
+pub(super) fn some_memory_map() -> (MemoryMap, Vec<Mapping>, Vec<PageRun>, Vec<FreeRange>) {
     let map = MemoryMap {
         begin_mono_ns: 12_000_000,
         page_bytes: 4096,
@@ -157,6 +157,8 @@ pub(super) fn some_memory_map() -> (MemoryMap, Vec<Mapping>, Vec<PageRun>) {
         heap: HeapLayout::Glibc,
         mappings: 3,
         runs: 2,
+        lists: ListsRead::Whole,
+        free: 2,
         ..MemoryMap::default()
     };
     let mapping = |start, end, path: &[u8]| Mapping {
@@ -171,7 +173,9 @@ pub(super) fn some_memory_map() -> (MemoryMap, Vec<Mapping>, Vec<PageRun>) {
     let heap = mapping(0x5555_5555_0000, 0x5555_5556_0000, b"[heap]");
     let mappings = vec![mapping(0x1000, 0x3000, b"/bin/x"), mapping(0x3000, 0x4000, b"/bin/x"), heap];
     let run = |start, is_swapped| PageRun { start, pages: 1, is_swapped };
-    (map, mappings, vec![run(0x5555_5555_0000, false), run(0x5555_5555_2000, true)])
+    let free = |start, kind| FreeRange { start, bytes: 64, kind };
+    let lists = vec![free(0x5555_5555_0018, FreeKind::FastBin), free(0x5555_5555_0418, FreeKind::Own)];
+    (map, mappings, vec![run(0x5555_5555_0000, false), run(0x5555_5555_2000, true)], lists)
 }
 
 /// A small trace with one of everything.
@@ -212,6 +216,7 @@ pub(super) struct Contents {
     pub blocks: Vec<LiveBlock>,
     pub mappings: Vec<Mapping>,
     pub runs: Vec<PageRun>,
+    pub free: Vec<FreeRange>,
     pub events: Vec<(u64, Event)>,
     pub problems: Vec<Problem>,
     pub errors: Vec<String>,
@@ -250,9 +255,10 @@ pub(super) fn contents_of<S: Source>(source: S) -> Result<Contents, TraceError> 
             contents.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);
         }
         for map in &process.memory_maps {
-            let (mappings, runs) = (&mut contents.mappings, &mut contents.runs);
-            let take = (|mapping| mappings.push(mapping), |run| runs.push(run));
-            contents.problems.extend(trace.memory_map(process.index, map, &mut scratch, take)?);
+            let Contents { mappings, runs, free, .. } = &mut contents;
+            let take = (|mapping| mappings.push(mapping), |run| runs.push(run), |range| free.push(range));
+            let found = trace.memory_map(process.index, map, &mut scratch, take)?;
+            contents.problems.extend(found);
         }
     }
     for entry in trace.chunks() {
