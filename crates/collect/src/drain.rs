@@ -24,6 +24,7 @@ use crate::memtrace::FilesPlan;
 use crate::output::Output;
 use crate::session_drain::SessionDrain;
 use crate::summary::Summary;
+use crate::tap::SharedTap;
 use crate::watch::{SnapshotCounts, Watch};
 
 /// Drains all sessions of one base directory into one trace.
@@ -44,6 +45,8 @@ pub struct Drain {
     watch: Option<Watch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
+    /// Patterns of those that are not.
+    except: Vec<String>,
     /// What another trace has of a recording of which this is the rest.
     rest_of: Option<Rc<Held>>,
 }
@@ -81,6 +84,7 @@ impl Drain {
             unseen_sessions: Vec::new(),
             watch: None,
             only: Vec::new(),
+            except: Vec::new(),
             rest_of: None,
         }
     }
@@ -98,6 +102,23 @@ impl Drain {
     /// Notes a program that could not be recorded.
     pub fn note_unrecorded(&mut self, program: UnrecordedProgram) {
         self.forked.escapes().add(Unrecorded { programs: vec![program], others: Vec::new() });
+    }
+
+    /// Has somebody look on.
+    pub fn tap(&mut self, tap: SharedTap) {
+        self.output.tap(tap);
+    }
+
+    /// Has what open chunks hold so far pass by who looks on.
+    pub fn look_into_open(&mut self) {
+        for session in self.sessions.values_mut() {
+            session.look_into_open(&mut self.output);
+        }
+    }
+
+    /// Leaves alone programs whose file names fit one of these patterns, as if they were not there.
+    pub fn except(&mut self, programs: Vec<String>) {
+        self.except = programs;
     }
 
     /// Records only programs whose file names fit one of these patterns: what others allocate is discarded, and
@@ -173,7 +194,7 @@ impl Drain {
         let mut has_new = false;
         for key in new {
             let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
-            session.ignore_unless(&self.only);
+            session.ignore_unless(&self.only, &self.except);
             if let Some(held) = &self.rest_of {
                 session.begins_late(held.clone());
             }

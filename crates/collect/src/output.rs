@@ -18,6 +18,7 @@ use crate::memtrace::{FilesPlan, Memtrace, Written};
 use crate::pace::Pace;
 use crate::sink::Sink;
 use crate::summary::Summary;
+use crate::tap::{SharedTap, Tap};
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::SessionKey;
 use heapscribe_session::inspect::Snapshot;
@@ -36,6 +37,8 @@ pub(super) struct Output {
     pub(super) summary: Summary,
     pub(super) pace: Pace,
     pub(super) heartbeats: Heartbeats,
+    /// Who looks on.
+    tap: Option<SharedTap>,
     /// Room for the copy of a chunk.
     pub(super) chunk: Vec<u8>,
 }
@@ -63,7 +66,18 @@ impl Output {
     fn new(to: To, level: i32, log_chunks: Option<u32>) -> Output {
         let chunk = vec![0; CHUNK_PAYLOAD_BYTES];
         let (pace, heartbeats) = (Pace::new(level, log_chunks), Heartbeats::default());
-        Output { to, summary: Summary::default(), pace, heartbeats, chunk }
+        Output { to, summary: Summary::default(), pace, heartbeats, tap: None, chunk }
+    }
+
+    /// Has somebody look on.
+    pub(super) fn tap(&mut self, tap: SharedTap) {
+        self.tap = Some(tap);
+    }
+
+    fn pass_by(&self, what: impl FnOnce(&mut dyn Tap)) {
+        if let Some(tap) = &self.tap {
+            what(&mut *tap.borrow_mut());
+        }
     }
 
     /// Notes in the summary whether this process makes any call.
@@ -76,10 +90,12 @@ impl Output {
 
     /// Writes a process image, and gives its number.
     pub(super) fn process(&mut self, info: &ProcessInfo) -> ProcessIndex {
-        match &mut self.to {
+        let process = match &mut self.to {
             To::Native(sink) => sink.write(|writer, out| writer.process(info, out)),
             To::Memtrace(files) => files.process(info),
-        }
+        };
+        self.pass_by(|tap| tap.process(process, info));
+        process
     }
 
     /// Takes definitions up to the first that is none.
@@ -89,14 +105,17 @@ impl Output {
         position: Position,
         bytes: &[u8],
     ) -> DefinitionsTaken {
-        match &mut self.to {
+        let taken = match &mut self.to {
             To::Native(sink) => sink.write(|writer, out| writer.definitions(process, position, bytes, out)),
             To::Memtrace(files) => files.definitions(process, position, bytes),
-        }
+        };
+        self.pass_by(|tap| tap.definitions(process, position, &bytes[..taken.bytes]));
+        taken
     }
 
     /// Takes events up to the first that is none.
     pub(super) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        self.pass_by(|tap| tap.events(process, info, payload));
         match &mut self.to {
             To::Native(sink) => sink.events(process, info, payload),
             To::Memtrace(files) => files.events(process, info, payload),
@@ -114,6 +133,7 @@ impl Output {
 
     /// Takes the events that an open chunk holds so far.
     pub(super) fn open_events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
+        self.pass_by(|tap| tap.events(process, info, payload));
         if let To::Memtrace(files) = &mut self.to {
             files.open_events(process, info, payload);
         }
@@ -151,6 +171,7 @@ impl Output {
         }
         end.peak = summary.level.own_peak(process).filter(|_| !summary.is_rest);
         let figures = summary.process(process, table, &end);
+        self.pass_by(|tap| tap.ended(process, &end));
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
             To::Native(sink) => {
@@ -160,6 +181,7 @@ impl Output {
             }
             To::Memtrace(files) => files.process_end(process),
         }
+        self.pass_by(|tap| tap.commit());
     }
 
     /// Writes that events of a process are not in this trace, which left live what its table has and its events do not.
@@ -220,6 +242,7 @@ impl Output {
         if let To::Native(sink) = &mut self.to {
             sink.flush();
         }
+        self.pass_by(|tap| tap.commit());
     }
 
     /// The chunks of a process that were taken so far are in its session no more.

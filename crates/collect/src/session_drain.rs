@@ -113,10 +113,10 @@ impl SessionDrain {
         })
     }
 
-    /// Ignores a process whose program fits none of these patterns, if there are any, and tells it to record no
-    /// more.
-    pub(super) fn ignore_unless(&mut self, only: &[String]) {
-        self.is_ignored = other_programs::silence(self.head.file(), only);
+    /// Ignores a process whose program fits none of the patterns `only`, if there are any, or one of `except`, and tells
+    /// it to record no more.
+    pub(super) fn ignore_unless(&mut self, only: &[String], except: &[String]) {
+        self.is_ignored = other_programs::silence(self.head.file(), only, except);
     }
 
     /// Tells that `record` may have written and freed chunks of it; those that it did not free are held elsewhere, too.

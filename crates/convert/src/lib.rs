@@ -28,6 +28,7 @@ mod protobuf;
 pub mod ranges;
 pub mod recorded;
 pub mod ring;
+pub mod rolling;
 pub mod stack_levels;
 pub mod stacks;
 pub mod symbols;

@@ -41,6 +41,10 @@ pub struct About {
     pub duration_ns: u64,
     /// The processes of the recording, by their numbers.
     pub processes: Vec<ProcessLabel>,
+    /// What is asked for in place of the names of the programs.
+    pub service: Option<String>,
+    /// More of what is said of all processes, by name.
+    pub attributes: BTreeMap<String, String>,
     threads: BTreeMap<(usize, u32), ThreadLabel>,
 }
 
@@ -73,6 +77,8 @@ impl About {
             begin_real_ns: session.begin_real_ns,
             duration_ns: session.end_mono_ns.saturating_sub(session.begin_mono_ns),
             processes: facts.into_iter().map(process).collect(),
+            service: None,
+            attributes: BTreeMap::new(),
             threads,
         }
     }

@@ -2,6 +2,7 @@
 //! of it into messages and an exit code. Nothing else happens on this page.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod background;
 mod cli;
 mod commands;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let cli = cli::parse().unwrap_or_else(|e| message::refused(&e));
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
+        Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::InstallLibs(args) => commands::install_libs::run(args),
         Command::Report(args) => commands::report::run(args),
@@ -63,7 +65,7 @@ fn main() -> ExitCode {
         Err(e) => {
             message::error(&e);
             match cli.command {
-                Command::Record(_) | Command::Run(_) => exit::not_recorded(),
+                Command::Record(_) | Command::Agent(_) | Command::Run(_) => exit::not_recorded(),
                 _ => exit::failed(),
             }
         }

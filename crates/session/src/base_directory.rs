@@ -69,6 +69,15 @@ impl Base {
         Err(Problem::new(format!("cannot create the session directory: {shortage}"), hint).into())
     }
 
+    /// A directory that another process of this user made.
+    ///
+    /// # Errors
+    /// When it is none of this user's own.
+    pub fn existing(path: &Path) -> Result<Base> {
+        check_owner(path)?;
+        Ok(Base { path: fs::canonicalize(path)? })
+    }
+
     fn below(parent: &Path) -> io::Result<Base> {
         let (uid, pid) = (rustix::process::geteuid().as_raw(), std::process::id());
         let mut attempt = 0;

@@ -23,6 +23,8 @@ pub struct Resolver {
     progress: Option<Box<dyn Progress>>,
     tables: SymbolTables,
     debuginfod: Debuginfod,
+    /// Whether files are left alone.
+    opens_nothing: bool,
 }
 
 impl Resolver {
@@ -33,7 +35,13 @@ impl Resolver {
             progress: None,
             tables: SymbolTables::default(),
             debuginfod: Debuginfod::default(),
+            opens_nothing: false,
         }
+    }
+
+    /// Opens no file: places have the names that the recording has for them, as those of interpreted code.
+    pub fn without_files() -> Resolver {
+        Resolver { opens_nothing: true, ..Resolver::new("") }
     }
 
     /// The same, and reports to `progress` how far it is.
@@ -76,6 +84,9 @@ impl Resolver {
         }
         if let Some(function) = InterpretedFunction::of_path(module.path.as_bytes()) {
             return OpenedFile::Interpreted(function);
+        }
+        if self.opens_nothing {
+            return OpenedFile::Nothing(LookupFailure::Missing);
         }
         let debug = Places { debug_dir: &self.debug_dir, debuginfod: &self.debuginfod, progress };
         let file = match elf::open(module) {

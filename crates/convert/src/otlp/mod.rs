@@ -88,14 +88,16 @@ fn profile_id(process: usize, kind: usize, about: &About) -> [u8; 16] {
 fn resource(process: &ProcessLabel, about: &About) -> Message {
     let text = |text: &str| Value::Text(text.to_owned());
     let mut resource = Message::default();
-    for (key, value) in [
-        ("service.name", text(&process.program)),
+    let own = about.attributes.iter().map(|(key, value)| (key.as_str(), text(value)));
+    let known = [
+        ("service.name", text(about.service.as_ref().unwrap_or(&process.program))),
         ("host.name", text(&about.host)),
         ("process.pid", Value::Number(process.pid.into())),
         ("process.executable.name", text(&process.program)),
         ("process.executable.path", text(&process.exe)),
         ("process.command_line", text(&process.command)),
-    ] {
+    ];
+    for (key, value) in known.into_iter().chain(own) {
         let mut attribute = Message::default();
         attribute.bytes(1, key.as_bytes());
         attribute.message(2, &value.message());

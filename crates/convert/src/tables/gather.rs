@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use heapscribe_analyze::answer::NodeId;
-use heapscribe_analyze::events::{BlockChange, Rates, Scale};
+use heapscribe_analyze::events::{Rates, Scale};
 use heapscribe_analyze::input::{Chosen, ChunkFacts, History, ProcessFacts};
 use heapscribe_analyze::placed::place;
 use heapscribe_wire::ids::StackId;
@@ -85,11 +85,11 @@ impl<'h, H: History> Gathered<'h, H> {
                 };
                 let thread = birth.map_or(facts.thread, |thread| thread.0);
                 let cell = self.cells.entry(((process, change.stack, thread), window)).or_default();
-                cell.freed.add(&sum_of(&change));
+                cell.freed.add(&Sum::of(&change));
             }
             if let Some(change) = changes.allocated {
                 let cell = self.cells.entry(((process, change.stack, facts.thread), window)).or_default();
-                cell.allocated.add(&sum_of(&change));
+                cell.allocated.add(&Sum::of(&change));
             }
         }
     }
@@ -144,18 +144,5 @@ impl<'h, H: History> Gathered<'h, H> {
                 rows.push(Row { process, thread, node, from_ns, to_ns, allocated: cell.allocated, live });
             }
         }
-    }
-}
-
-/// What a block stands for. A sampled one of the figure `x` that stands for `y` adds `y (y - x)` to the variance.
-fn sum_of(change: &BlockChange) -> Sum {
-    let weight = change.weight;
-    let variance =
-        |own: u64, stands_for: u64| u128::from(stands_for) * u128::from(stands_for.saturating_sub(own));
-    Sum {
-        blocks: weight.blocks,
-        bytes: weight.bytes,
-        blocks_variance: variance(1, weight.blocks),
-        bytes_variance: variance(change.size_bytes, weight.bytes),
     }
 }

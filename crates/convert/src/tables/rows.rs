@@ -1,6 +1,7 @@
 //! What a row of samples has, wherever its figures come from.
 
 use heapscribe_analyze::answer::{CallTree, NodeId};
+use heapscribe_analyze::events::BlockChange;
 
 /// A sum over blocks, and its variance where they were sampled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,6 +17,19 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// What a block stands for. A sampled one of the figure `x` that stands for `y` adds `y (y - x)` to the variance.
+    pub fn of(change: &BlockChange) -> Sum {
+        let weight = change.weight;
+        let variance =
+            |own: u64, stands_for: u64| u128::from(stands_for) * u128::from(stands_for.saturating_sub(own));
+        Sum {
+            blocks: weight.blocks,
+            bytes: weight.bytes,
+            blocks_variance: variance(1, weight.blocks),
+            bytes_variance: variance(change.size_bytes, weight.bytes),
+        }
+    }
+
     /// Adds another.
     pub fn add(&mut self, other: &Sum) {
         self.blocks = self.blocks.saturating_add(other.blocks);

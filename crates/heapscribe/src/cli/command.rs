@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use super::agent::AgentArgs;
 use super::check::CheckArgs;
 use super::convert::ConvertArgs;
 use super::ctl::CtlArgs;
@@ -45,6 +46,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(Box<RecordArgs>),
+    Agent(Box<AgentArgs>),
     Run(RunArgs),
     #[command(alias = "libs")]
     InstallLibs(InstallLibsArgs),

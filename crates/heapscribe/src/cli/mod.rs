@@ -1,6 +1,7 @@
 //! The command line: every command, every flag, every default. A file for each command, and one for each group
 //! of flags that several commands have; only `commands` and `main` know of it.
 
+mod agent;
 mod check;
 mod choice;
 mod command;
@@ -40,6 +41,7 @@ mod tables;
 mod top;
 mod view;
 
+pub(crate) use self::agent::AgentArgs;
 pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::command::{Command, NAME, command, parse};
 pub(crate) use self::convert::{ConvertArgs, ConvertTo};

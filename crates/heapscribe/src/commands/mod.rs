@@ -1,5 +1,7 @@
 //! The commands: a file each, with one `run`. Only these files and `main` know the command line (`cli`).
 
+pub(crate) mod agent;
+mod agent_rate;
 pub(crate) mod check;
 mod check_rules;
 pub(crate) mod completions;

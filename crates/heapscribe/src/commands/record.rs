@@ -1,11 +1,12 @@
 //! `heapscribe record`: runs a program with the recorder loaded into it and all it starts, and drains
 //! them into one trace while they run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_formats::model::SessionInfo;
+use heapscribe_formats::model::{RealTimeRules, SessionInfo};
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
@@ -137,7 +138,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
 }
 
 fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
-    let info = session_info(args);
+    let info = session_info(&args.command, args.real_time.rules());
     Origin::leave(base.path(), output, &info);
     match args.format {
         TraceFormat::Native => {
@@ -200,21 +201,22 @@ fn trace_path(args: &RecordArgs) -> PathBuf {
     })
 }
 
-fn session_info(args: &RecordArgs) -> SessionInfo {
+/// A recording that begins now.
+pub(super) fn session_info(command: &[OsString], rules: RealTimeRules) -> SessionInfo {
     use std::os::unix::ffi::OsStrExt;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     SessionInfo {
-        command: args.command.iter().map(|a| a.as_bytes().to_vec()).collect(),
+        command: command.iter().map(|a| a.as_bytes().to_vec()).collect(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
         started_mono_ns: monotonic_ns(),
-        rules: args.real_time.rules(),
+        rules,
     }
 }
 
 /// Each recorded process takes five descriptors here. The program was started before, with its own limit.
-fn raise_descriptor_limit() {
+pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

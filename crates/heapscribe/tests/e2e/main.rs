@@ -1,5 +1,6 @@
 //! Real programs, recorded from their first call to their last: one file a subject.
 
+mod agent;
 mod api;
 mod check;
 mod corpus;

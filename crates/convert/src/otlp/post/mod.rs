@@ -13,4 +13,4 @@ mod send;
 mod tests;
 
 pub use endpoint::Endpoint;
-pub use send::{Patience, Posted, post};
+pub use send::{Failure, Patience, Posted, gzip, post, post_once};

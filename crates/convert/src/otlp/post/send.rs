@@ -43,10 +43,14 @@ pub struct Posted {
 }
 
 /// Why a try failed, and whether another may not.
-struct Failure {
-    what: String,
-    is_final: bool,
-    wait: Option<Duration>,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// In words.
+    pub what: String,
+    /// Whether the message would be refused again.
+    pub is_final: bool,
+    /// How long the collector wants us to wait.
+    pub wait: Option<Duration>,
 }
 
 /// Sends a message.
@@ -79,7 +83,19 @@ pub fn post(endpoint: &Endpoint, message: &[u8], patience: Patience) -> Result<P
     }
 }
 
-fn gzip(message: &[u8]) -> io::Result<Vec<u8>> {
+/// Tries once to send a message that [`gzip`] compressed; what was not taken of it.
+///
+/// # Errors
+/// When it was not taken.
+pub fn post_once(endpoint: &Endpoint, packed: &[u8], timeout: Duration) -> Result<Option<String>, Failure> {
+    once(endpoint, packed, timeout)
+}
+
+/// Compresses a message.
+///
+/// # Errors
+/// When there is no memory.
+pub fn gzip(message: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(message)?;
     packed.finish()
