@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::Result;
 use heapscribe_formats::model::{
@@ -239,6 +240,12 @@ impl Drain {
     /// Waits until a recorded process or `other` ends, or it is time for the next pass.
     pub fn wait(&self, other: Option<&Alive>) {
         wait(self.sessions.values().filter_map(SessionDrain::alive).chain(other), self.output.pace.wait());
+    }
+
+    /// The same, where nothing comes for so long a time that as little as possible is done.
+    pub fn wait_idle(&self, other: Option<&Alive>, idle: Duration) {
+        let alive = self.sessions.values().filter_map(SessionDrain::alive);
+        wait(alive.chain(other), self.output.pace.wait_or(idle));
     }
 
     /// How many recorded processes live.

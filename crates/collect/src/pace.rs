@@ -78,6 +78,11 @@ impl Pace {
         (self.last_pass, self.fullest, self.waiting_bytes, self.is_any_full) = (now, 0, 0, false);
     }
 
+    /// The same, but so long where nothing comes.
+    pub(super) fn wait_or(&self, idle: Duration) -> Duration {
+        if self.wait() < LONGEST_WAIT { self.wait() } else { idle.max(LONGEST_WAIT) }
+    }
+
     /// How long to wait until the next pass.
     pub(super) fn wait(&self) -> Duration {
         self.wait

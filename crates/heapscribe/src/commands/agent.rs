@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::rc::Rc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use heapscribe_collect::Drain;
@@ -27,6 +28,8 @@ use crate::message;
 
 /// How often figures are renewed.
 const TICK_NS: u64 = 1_000_000_000;
+/// How long nothing is looked at where nothing comes: samples are few.
+const IDLE: Duration = Duration::from_millis(200);
 /// Where a trace goes that nobody wants.
 const NOWHERE: &str = "/dev/null";
 
@@ -183,7 +186,8 @@ impl Agent {
             if now.saturating_sub(self.tick_ns) >= TICK_NS {
                 self.tick();
             }
-            self.drain.wait(alive.as_ref().filter(|_| waits));
+            let idle = Duration::from_nanos(self.window_ns / 8).min(IDLE);
+            self.drain.wait_idle(alive.as_ref().filter(|_| waits), idle);
         }
     }
 

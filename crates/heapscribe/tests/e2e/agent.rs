@@ -123,8 +123,12 @@ fn take(mut stream: TcpStream, taken: &Mutex<BTreeMap<Vec<u8>, u64>>) {
 }
 
 fn agent(place: &Place, more: &[&str]) -> Command {
+    sampling(place, "2KiB", more)
+}
+
+fn sampling(place: &Place, mean: &str, more: &[&str]) -> Command {
     let mut agent = heapscribe();
-    agent.args(["agent", "--window", "300ms", "--sample", "2KiB", "--service", "shop", "-o"]);
+    agent.args(["agent", "--window", "300ms", "--sample", mean, "--service", "shop", "-o"]);
     agent.arg(place.path("windows")).args(["--label", "region=eu", "--service-version", "1.4"]).args(more);
     agent.stderr(Stdio::piped());
     agent
@@ -251,7 +255,9 @@ fn what_the_spool_has_no_room_for_is_counted() {
 fn a_killed_agent_is_followed_by_another() {
     let place = Place::new();
     let program = place.compile("steady.c");
-    let mut first = agent(&place, &["--session-dir"]);
+    // So small a mean that each block of 100 bytes is a sample and stands for itself.
+    let mut first = sampling(&place, "1", &["--session-dir"]);
+    first.stdout(fs::File::create(place.path("said")).unwrap());
     let mut child = first.arg(place.path("")).arg("--").arg(program).arg("3000").spawn().unwrap();
     until("windows are there", || files(&place.path("windows"), ".samples.parquet").len() >= 3);
     child.kill().unwrap();
@@ -259,11 +265,14 @@ fn a_killed_agent_is_followed_by_another() {
     let base = fs::read_dir(place.path("")).unwrap().flatten().map(|entry| entry.path());
     let mut base = base.filter(|path| path.join("plan").is_file());
     let base = base.next().unwrap();
-    let mut second = agent(&place, &["--session"]);
+    let mut second = sampling(&place, "1", &["--session"]);
     ended(second.arg(&base).spawn().unwrap());
     assert!(!base.exists(), "the sessions are left");
     let Some(tables) = in_tables(&place) else { return };
-    // Two threads that allocate 3,000 bytes and about 300 in each of up to 2 x 15,000 rounds.
+    let counted: u64 = fs::read_to_string(place.path("said")).unwrap().trim().parse().unwrap();
+    let objects = tables["objects"].as_u64().unwrap();
+    // The rest are blocks of libc, before `main` and for the thread.
+    assert!((counted..counted + 20).contains(&objects), "{objects} for {counted} blocks");
     assert_eq!(tables["unplaced"], 0);
     let windows = tables["windows"].as_array().unwrap();
     for pair in windows.windows(2) {
