@@ -124,9 +124,12 @@ fn further(written: &[Written]) -> Vec<String> {
     });
     let more = others.len().saturating_sub(FILES_SHOWN);
     let more = (more > 0).then(|| format!("also: {} more", units::counted(more as u64, "file")));
-    let problems = written
-        .iter()
-        .flat_map(|file| file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display())));
+    let problems = written.iter().flat_map(|file| {
+        file.problems
+            .iter()
+            .chain(&file.left_out)
+            .map(|problem| format!("{}: {problem}", file.path.display()))
+    });
     shown.chain(more).chain(problems.take(FILES_SHOWN)).collect()
 }
 

@@ -56,8 +56,15 @@ impl Image {
         let about =
             objects::info(&self.info, &plan.host, plan.sample_rate, start_us, objects::domain(thread));
         let packets = Packets::create(&path);
-        let written =
-            Written { path, pid: self.info.pid, objects: 0, bytes: 0, problems: Vec::new(), is_cut: false };
+        let written = Written {
+            path,
+            pid: self.info.pid,
+            objects: 0,
+            bytes: 0,
+            problems: Vec::new(),
+            left_out: None,
+            is_cut: false,
+        };
         match Objects::create(packets, &about, Stacks::default(), Order::Apart) {
             Ok(objects) => self.file = Some((objects, written)),
             Err(e) => diagnostics::error(&e.to_string()),
@@ -129,9 +136,10 @@ impl Image {
         let (objects, mut written) = self.file?;
         written.objects = objects.written;
         match objects.finish() {
-            Ok((packets, problems)) => {
-                written.problems.extend(problems);
-                (written.bytes, written.is_cut) = (packets.written, packets.is_cut);
+            Ok(finished) => {
+                written.problems.extend(finished.problems);
+                written.left_out = finished.left_out;
+                (written.bytes, written.is_cut) = (finished.sink.written, finished.sink.is_cut);
             }
             Err(e) => written.problems.push(e.to_string()),
         }

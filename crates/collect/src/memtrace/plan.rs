@@ -28,6 +28,8 @@ pub struct Written {
     pub bytes: u64,
     /// What is not whole, in words.
     pub problems: Vec<String>,
+    /// What the format has no place for, in words.
+    pub left_out: Option<String>,
     /// Whether its end could not be written.
     pub is_cut: bool,
 }

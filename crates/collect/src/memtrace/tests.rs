@@ -189,8 +189,8 @@ fn converted(chunks: &[(ChunkInfo, Vec<u8>)]) -> Vec<u8> {
     let trace = Trace::open(bytes.as_slice()).unwrap();
     let mut out = Vec::new();
     let resolver = Resolver::new("/nonexistent");
-    let problems = to::convert(&trace, &trace.processes()[0], &resolver, &mut out).unwrap();
-    assert_eq!(problems, Vec::<String>::new());
+    let converted = to::convert(&trace, &trace.processes()[0], &resolver, &mut out).unwrap();
+    assert_eq!(converted.problems, Vec::<String>::new());
     out
 }
 

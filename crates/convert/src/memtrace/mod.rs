@@ -2,6 +2,7 @@
 //! named where it is lost: [`from`], [`to`].
 
 pub mod from;
+mod left_out;
 pub mod objects;
 mod places;
 mod sample_weights;

@@ -22,6 +22,7 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Event};
 
+use super::left_out::LeftOut;
 use super::sample_weights::{SampleWeights, WORD_BYTES};
 use crate::block_identity::BlockIdentity;
 use crate::stacks::Stacks;
@@ -89,10 +90,18 @@ pub struct Objects<W> {
     of_pools: u64,
     /// Calls with a duration.
     times: u64,
+    left_out: LeftOut,
 }
 
-/// The sink of a finished file, and what is not whole, in words.
-pub type Finished<W> = (W, Vec<String>);
+/// A finished file.
+pub struct Finished<W> {
+    /// Where it was written.
+    pub sink: W,
+    /// What is not whole, in words.
+    pub problems: Vec<String>,
+    /// What the format has no place for, in words.
+    pub left_out: Option<String>,
+}
 
 impl<W: Write> Objects<W> {
     /// Begins a file. Stacks must be defined before events have them.
@@ -111,6 +120,7 @@ impl<W: Write> Objects<W> {
             lost: 0,
             of_pools: 0,
             times: 0,
+            left_out: LeftOut::default(),
         })
     }
 
@@ -136,6 +146,7 @@ impl<W: Write> Objects<W> {
             self.of_pools += 1;
             return Ok(());
         }
+        self.left_out.event(event);
         match *event {
             Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
                 self.allocated(at, size_bytes, stack)
@@ -257,7 +268,8 @@ impl<W: Write> Objects<W> {
         if self.lost != 0 {
             problems.push(format!("events missing: {}", self.lost));
         }
-        Ok((self.writer.finish(&self.locations)?, problems))
+        let left_out = self.left_out.in_words();
+        Ok(Finished { sink: self.writer.finish(&self.locations)?, problems, left_out })
     }
 }
 

@@ -17,13 +17,22 @@ use crate::in_order::InOrder;
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;
 
-/// Converts a process of a trace. Gives what is not whole, in words.
+/// What a file is not, in words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Converted {
+    /// What is not whole.
+    pub problems: Vec<String>,
+    /// What the format has no place for.
+    pub left_out: Option<String>,
+}
+
+/// Converts a process of a trace.
 pub fn convert<S: Source, W: Write>(
     trace: &Trace<S>,
     process: &Process,
     resolver: &Resolver,
     out: W,
-) -> Result<Vec<String>> {
+) -> Result<Converted> {
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
     let (mut stacks, mut means) = (Stacks::default(), BTreeMap::new());
     let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
@@ -49,10 +58,10 @@ pub fn convert<S: Source, W: Write>(
         objects.event(At { thread: at.thread, ticks: at.ticks, time_us, rate: at.rate }, &event)?;
     }
     problems.extend(order.problems);
-    let (mut out, more) = objects.finish()?;
-    out.flush()?;
-    problems.extend(more);
-    Ok(problems)
+    let mut finished = objects.finish()?;
+    finished.sink.flush()?;
+    problems.extend(finished.problems);
+    Ok(Converted { problems, left_out: finished.left_out })
 }
 
 /// The chance of each word to be drawn when samples are this far apart; 1 when every block is recorded.

@@ -11,6 +11,7 @@ use super::resolver::resolver;
 use super::rewrite::copied;
 use super::{convert_aos, convert_exports, output, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
+use crate::message;
 use heapscribe_convert::input::{go_has_no_blocks, profile_has_no_events};
 use heapscribe_convert::memtrace::from::Sizes;
 use heapscribe_convert::{Input, Kind};
@@ -52,7 +53,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             if memtrace::from::is_origin(&trace) {
                 return Err(lost_before(args).into());
             }
-            memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
+            let made = memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?;
+            let left_out = made.left_out.map(|what| format!("{}: {what}", args.output().display()));
+            left_out.iter().for_each(|what| message::warning(what));
+            made.problems
         }
         (_, ConvertTo::Gotrace) => {
             let trace = input.into_trace(args.salvage.into())?;

@@ -59,6 +59,21 @@ fn of_a_cut_file_what_is_missing_is_counted() {
     assert!(!out.contains("made no calls"), "{out}");
 }
 
+/// Two processes, of which one is converted; its aligned block, its refused call and its early frees have no place.
+#[test]
+fn what_a_memtrace_file_has_no_place_for_is_counted() {
+    let work = Work::new();
+    std::fs::copy(fixture("../native-1.0.trace"), work.dir.path().join("run.hst")).unwrap();
+    let (code, said) = work.fails("convert run.hst --to memtrace -o run.ctf");
+    assert_eq!(code, Some(3), "events were lost, too");
+    let counted = "run.ctf: left out, as memtrace has no place for them: 1 alignment, 1 refused call, 2 frees of unknown";
+    assert!(said.contains(counted), "{said}");
+    assert!(said.contains("; left out: 100 golden (8 events); "), "{said}");
+    work.take("n413_long_1e-2.ctf");
+    let (code, said) = work.fails("convert n413_long_1e-2.ctf --to memtrace -o same.ctf");
+    assert_eq!((code, said.contains("left out")), (Some(0), false), "{said}");
+}
+
 #[test]
 fn without_stacks_there_are_none() {
     let output = heapscribe(&["dump", "--style", "memtrace", "--no-stacks"], "n413_long_1e-2.ctf");
