@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_formats::profile::{About, ProfileError};
-use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, heaptext, pprof};
+use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, heaptext, pprof, valgrind};
 use heapscribe_symbols as symbols;
 
 use crate::file_source::FileSource;
@@ -21,7 +21,7 @@ const BYTES_MAX: u64 = 1 << 30;
 
 /// Whether files of a format are profiles.
 pub fn is_one(format: Format) -> bool {
-    matches!(format, Format::Pprof | Format::HeapText)
+    matches!(format, Format::Pprof | Format::HeapText | Format::Dhat | Format::Massif)
 }
 
 /// Reads a file of one of these formats.
@@ -44,6 +44,8 @@ pub(crate) fn open(file: &FileSource, format: Format, path: &Path) -> Result<Ope
     }
     let read = match format {
         Format::Pprof => pprof::read(&bytes),
+        Format::Dhat => valgrind::read_dhat(&bytes),
+        Format::Massif => valgrind::read_massif(&bytes),
         _ => heaptext::read(&bytes),
     };
     let profile = read.map_err(|e| unreadable(path, &e))?;

@@ -159,7 +159,7 @@ impl Input {
             Kind::File(Format::Memtrace) => self.convert_memtrace(salvage),
             Kind::File(Format::Heaplog) => self.convert_heaplog(),
             Kind::File(Format::Heaptrack) => self.convert_heaptrack(),
-            Kind::File(format @ (Format::Pprof | Format::HeapText)) => {
+            Kind::File(format @ (Format::Pprof | Format::HeapText | Format::Dhat | Format::Massif)) => {
                 let (path, file) = self.into_file()?;
                 heap_profile::open(&file, format, &path)
             }

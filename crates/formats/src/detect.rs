@@ -1,7 +1,7 @@
 //! Tells formats apart by their first bytes. A format that is added here is a folder beside this file and one
 //! line of the table below; what becomes of a file of that format is an arm of `Input::into_trace` in `convert`.
 
-use crate::{gotrace, heaplog, heaptext, heaptrack, memtrace, native, pprof};
+use crate::{gotrace, heaplog, heaptext, heaptrack, memtrace, native, pprof, valgrind};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,10 @@ pub enum Format {
     Pprof,
     /// Text of gperftools and jemalloc, see [`heaptext`].
     HeapText,
+    /// A file of DHAT's, see [`valgrind`].
+    Dhat,
+    /// A file of massif's, see [`valgrind`].
+    Massif,
     /// None that is known here.
     Unknown,
 }
@@ -31,7 +35,7 @@ pub const DETECT_BYTES: usize = 256;
 type IsBegin = fn(&[u8]) -> bool;
 
 /// How the first bytes of each format are recognized. No two formats accept the same bytes.
-const FORMATS: [(Format, IsBegin); 7] = [
+const FORMATS: [(Format, IsBegin); 9] = [
     (Format::Native, native::is_begin),
     (Format::Memtrace, memtrace::is_begin),
     (Format::Go, gotrace::is_begin),
@@ -39,6 +43,8 @@ const FORMATS: [(Format, IsBegin); 7] = [
     (Format::Heaptrack, heaptrack::is_begin),
     (Format::Pprof, pprof::is_begin),
     (Format::HeapText, heaptext::is_begin),
+    (Format::Dhat, valgrind::is_dhat),
+    (Format::Massif, valgrind::is_massif),
 ];
 
 /// The format of a file that begins with these bytes.
@@ -60,7 +66,7 @@ mod tests {
     use super::*;
     use crate::native::header::MAGIC;
 
-    const BEGINS: [(&[u8], Format); 16] = [
+    const BEGINS: [(&[u8], Format); 18] = [
         (&MAGIC, Format::Native),
         (b"\xc1\x1f\xfc\xc1", Format::Memtrace),
         (b"go 1.19 trace\0\0\0", Format::Go),
@@ -72,6 +78,8 @@ mod tests {
         (b"\x5a\x04\x08\x01\x10\x02\x60\x01\x0a", Format::Pprof),
         (b"\x0a\x04\x08\x01\x18\x02\x0a\x04", Format::Unknown),
         (b"heap profile: 1: 2 [3: 4] @ heap_v2/5\n", Format::HeapText),
+        (b"desc: --time-unit=B\ncmd: ./p\n", Format::Massif),
+        (b"{\"dhatFileVersion\":2\n,\"mode\":\"heap\"", Format::Dhat),
         (b"heap_v2/524288\n  t*: 1: 2 [0: 0]\n", Format::HeapText),
         (b"v 1.2\n", Format::Unknown),
         (b"\x89HSCR\r\n", Format::Unknown),

@@ -8,6 +8,7 @@
 //! | [`heaplog`] | yes | yes | heaphook's logs of heap calls, as text |
 //! | [`pprof`] | yes | | pprof's profiles: sums by stack, see [`profile`] |
 //! | [`heaptext`] | yes | | heap profiles of gperftools and jemalloc, as text |
+//! | [`valgrind`] | yes | | files of massif and DHAT |
 //!
 //! The page of each format is its specification, and lists what is lost on the way into it. [`detect`] recognizes all
 //! of them by their first bytes. [`model`] is what a native trace holds, as plain data.
@@ -119,6 +120,7 @@ pub mod native;
 pub mod pprof;
 pub mod profile;
 pub mod source;
+pub mod valgrind;
 
 pub use clock::Clock;
 pub use error::{Problem, TraceError};

@@ -34,6 +34,7 @@ impl Builder {
             real_ns: 0,
             duration_ns: 0,
             command: String::new(),
+            notes: Vec::new(),
             problems: Vec::new(),
         };
         let calls = vec![CallNode::default()];

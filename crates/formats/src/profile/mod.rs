@@ -13,7 +13,7 @@ mod sampled;
 pub use builder::{Builder, SUM_MAX};
 pub use error::{Place, ProfileError};
 pub use model::{
-    About, CallNode, CallNumber, Frame, FrameNumber, Known, Line, Mapped, Moment, Origin, Profile, Rate,
-    StackSums, Sum, Unit,
+    About, CallNode, CallNumber, Frame, FrameNumber, Known, Line, Mapped, Origin, Profile, Rate, StackSums,
+    Sum, Unit,
 };
 pub use sampled::{Unsampling, unsampled};

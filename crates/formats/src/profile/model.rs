@@ -7,6 +7,10 @@ pub enum Origin {
     Pprof,
     /// The text of gperftools, jemalloc and Go's `debug=1`.
     HeapText,
+    /// valgrind's DHAT.
+    Dhat,
+    /// valgrind's massif.
+    Massif,
 }
 
 impl Origin {
@@ -15,6 +19,8 @@ impl Origin {
         match self {
             Origin::Pprof => "a pprof profile",
             Origin::HeapText => "a heap profile of gperftools or jemalloc",
+            Origin::Dhat => "a profile of DHAT",
+            Origin::Massif => "a profile of massif",
         }
     }
 }
@@ -25,6 +31,8 @@ impl Origin {
         match self {
             Origin::Pprof => "pprof",
             Origin::HeapText => "heap-text",
+            Origin::Dhat => "dhat",
+            Origin::Massif => "massif",
         }
     }
 }
@@ -154,15 +162,6 @@ pub enum Rate {
     },
 }
 
-/// The heap at a moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Moment {
-    /// When, in the unit of the profile.
-    pub time: u64,
-    /// Live bytes.
-    pub bytes: u64,
-}
-
 /// A profile as a whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct About {
@@ -180,6 +179,8 @@ pub struct About {
     pub duration_ns: u64,
     /// The program; empty when the file does not say.
     pub command: String,
+    /// What has to be known to read its figures, in words.
+    pub notes: Vec<String>,
     /// What could not be taken as the file has it, in words.
     pub problems: Vec<String>,
 }

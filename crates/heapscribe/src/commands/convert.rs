@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let resolver = resolver(&args.symbols, &[&trace])?;
             gotrace::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
         }
-        (Kind::File(Format::Pprof | Format::HeapText), ConvertTo::Native) => {
+        (Kind::File(Format::Pprof | Format::HeapText | Format::Dhat | Format::Massif), ConvertTo::Native) => {
             return Err(profile_has_no_events(&args.trace).into());
         }
         // Each kind by name, so that the compiler asks how a format that is added becomes ours.

@@ -5,6 +5,7 @@
 //! | jemalloc | `jeprof` | libjemalloc2, libjemalloc-dev |
 //! | gperftools | `google-pprof` | libgoogle-perftools-dev, google-perftools |
 //! | Go's runtime | `go tool pprof` | golang-go |
+//! | massif, DHAT | `ms_print`, DHAT itself | valgrind |
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -169,5 +170,63 @@ fn pprof_and_we_read_alike_what_go_recorded() {
         }
         assert!(here["main.keepMany"] >= 40 * 1024, "{here:?}");
         assert_eq!(here, of_functions(&profile, kind), "{kind}");
+    }
+}
+
+/// The numbers of a line, without commas.
+fn numbers(line: &str) -> Vec<u64> {
+    let digits = line.replace(',', "");
+    digits.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn dhat_prints_the_sums_that_we_read() {
+    if !has("valgrind") {
+        return skip("valgrind is not there (apt-get install valgrind)");
+    }
+    let place = Place::new();
+    let program = place.compile_with("cc", "blocks.c", "blocks", FLAGS);
+    let file = place.path("dhat.out");
+    let mut run = Command::new("valgrind");
+    run.arg("--tool=dhat").arg(format!("--dhat-out-file={}", file.display())).arg(program);
+    let printed_by_dhat = String::from_utf8(run.output().unwrap().stderr).unwrap();
+    let of = |title: &str| {
+        let line = printed_by_dhat.lines().find_map(|line| line.split_once(title)).map(|(_, rest)| rest);
+        numbers(line.unwrap_or_else(|| panic!("{title}: {printed_by_dhat}")))[..2].to_vec()
+    };
+    let mut report = heapscribe();
+    let report: serde_json::Value =
+        serde_json::from_str(&printed(report.args(["report", "--json"]).arg(&file))).unwrap();
+    for (title, key) in [("Total:", "allocated"), ("At t-gmax:", "at_peak"), ("At t-end:", "live")] {
+        let read = [&report[key]["bytes"], &report[key]["blocks"]].map(|figure| figure.as_u64().unwrap());
+        assert_eq!(read.to_vec(), of(title), "{title}");
+    }
+}
+
+/// The largest tree: what `ms_print` has of the functions that ask `make` for blocks.
+#[test]
+fn ms_print_and_we_read_alike_what_massif_recorded() {
+    if !has("valgrind") || !has("ms_print") {
+        return skip("valgrind or ms_print is not there (apt-get install valgrind)");
+    }
+    let place = Place::new();
+    let program = place.compile_with("cc", "blocks.c", "blocks", FLAGS);
+    let file = place.path("massif.out");
+    let mut run = Command::new("valgrind");
+    printed(run.arg("--tool=massif").arg(format!("--massif-out-file={}", file.display())).arg(program));
+    let tree = printed(Command::new("ms_print").arg(&file));
+    let of = |function: &str| {
+        let lines = tree.lines().filter(|line| line.contains(&format!(": {function} (")));
+        let bytes = |line: &str| numbers(line.split_once("% (")?.1.split_once("B)")?.0).first().copied();
+        lines.filter_map(bytes).max().unwrap_or(0)
+    };
+    let here = stacks(&read_here(&place, &file, "peak"));
+    assert!(of("keep_many") >= 40_000, "{tree}");
+    for function in ["keep_many", "keep_few"] {
+        let bytes = here.get(&format!("main;{function};make")).copied().unwrap_or(0);
+        assert!(
+            bytes == of(function) || (bytes == 0 && of(function) < of("make")),
+            "{function} {bytes}: {tree}"
+        );
     }
 }

@@ -90,6 +90,24 @@ fn heap_profiles_as_text_have_the_sums_of_jeprof() {
     check(&gperftools, "allocated", 143, 57_288);
 }
 
+/// DHAT itself prints these sums when the program ends; `ms_print` has 40,000 and 12,288 bytes for these functions.
+#[test]
+fn files_of_valgrind_have_the_sums_of_its_tools() {
+    let work = Work::new();
+    let dhat = work.json("dhat.out");
+    check(&dhat, "allocated", 143, 57_288);
+    check(&dhat, "at_peak", 43, 52_288);
+    check(&dhat, "live", 43, 52_288);
+    let massif = work.json("massif.out");
+    assert!(massif["at_peak"].get("blocks").is_none() && massif.get("live").is_none(), "{massif}");
+    let folded = work.run("convert massif.out --to folded -o /dev/stdout --force");
+    let total: u64 =
+        folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+    assert_eq!(massif["at_peak"]["bytes"], total, "{folded}");
+    assert!(folded.contains("main;keep_many;make 40000"), "{folded}");
+    insta::assert_snapshot!("massif_report", work.run("report massif.out"));
+}
+
 #[test]
 fn every_view_takes_a_profile() {
     let work = Work::new();

@@ -32,7 +32,7 @@ pub struct ProfileReport {
     #[serde(flatten)]
     whole: SumsJson,
     stacks: Vec<StackJson>,
-    cannot_answer: Vec<&'static str>,
+    cannot_answer: Vec<String>,
     problems: Vec<String>,
 }
 

@@ -155,7 +155,7 @@ impl ProfileReport<'_> {
 }
 
 /// What a profile cannot answer, in words.
-pub fn unknown(sums: &Sums) -> Vec<&'static str> {
+pub fn unknown(sums: &Sums) -> Vec<String> {
     let known = &sums.about.known;
     let blocks = [known.at_peak, known.live, known.allocated];
     let all = [
@@ -169,7 +169,8 @@ pub fn unknown(sums: &Sums) -> Vec<&'static str> {
             !sums.has_names_of_today
         }),
     ];
-    all.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what).collect()
+    let unknown = all.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what.to_owned());
+    unknown.chain(sums.about.notes.iter().cloned()).collect()
 }
 
 fn whole_title(measure: Measure) -> &'static str {
