@@ -70,14 +70,15 @@ impl Arena {
         Some(())
     }
 
-    /// A ring, linked in both directions. Its chunks are between chunks in use.
+    /// A ring, linked in both directions. Its chunks are between chunks in use, and have no flag of their arena.
     fn bin(&self, memory: &mut Remote, bin: u64, out: &mut Vec<FreeRange>) -> Option<()> {
         let head = self.address + BINS + bin * 16 - FORWARD;
         let (mut before, mut at, mut sum) = (head, memory.word(head + FORWARD)?, 0);
         while at != head {
-            let size = self.chunk(memory, at)?;
+            let (size, flags) = self.size_and_flags(memory, at)?;
             sum += size;
-            let is_linked = memory.word(at + BACKWARD)? == before && sum <= self.bytes();
+            let is_linked =
+                flags & IS_MAPPED == 0 && memory.word(at + BACKWARD)? == before && sum <= self.bytes();
             let is_free =
                 memory.word(at + size)? == size && memory.word(at + size + SIZE)? & PREVIOUS_IN_USE == 0;
             if !is_linked || !is_free {

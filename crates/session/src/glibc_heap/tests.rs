@@ -7,7 +7,7 @@ use heapscribe_formats::model::{Access, Mapping};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::layout::{BACKWARD, BINS, BINS_COUNT, FAST_BINS, FORWARD, NEXT, PREVIOUS_IN_USE, TOP};
+use super::layout::{BACKWARD, BINS, BINS_COUNT, FAST_BINS, FORWARD, NEXT, NOT_MAIN, PREVIOUS_IN_USE, TOP};
 use super::*;
 
 const DATA: u64 = 0x1000;
@@ -87,6 +87,18 @@ fn chunks_of_an_arena_are_found() {
     assert_eq!(ranges, expected);
     // There is no thread with a cache.
     assert_eq!(free.lists, ListsRead::InPart);
+}
+
+#[test]
+fn free_chunks_of_a_threads_arena_have_its_flag_in_fast_bins_only() {
+    let mut words = heap();
+    for at in [HEAP + 0x1000, HEAP + 0x1080] {
+        words.set(at + SIZE, 0x40 | PREVIOUS_IN_USE | NOT_MAIN);
+    }
+    let arena = Arena { address: ARENA, is_main: false, spans: vec![(HEAP, END)] };
+    let mut free = Vec::new();
+    assert!(arena.free(&mut Remote::new(words.file()), &mut free), "{free:?}");
+    assert_eq!(free.len(), 5);
 }
 
 #[test]
