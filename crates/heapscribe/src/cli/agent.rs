@@ -15,7 +15,7 @@ use heapscribe_units::{parse_bytes, parse_duration};
 const WINDOWS: &str = "Windows";
 const COLLECTOR: &str = "Collector";
 
-/// Record a service for good: windows of samples to files and a collector
+/// Record a service for good, in windows of time
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP,
           override_usage = "heapscribe agent -o DIR [OPTIONS] -- CMD [ARGS]...\n       heapscribe agent -o DIR [OPTIONS] --session SESSIONS", before_help = "\
@@ -23,7 +23,7 @@ Examples:
   heapscribe agent -o /var/lib/heapscribe -- ./server
   heapscribe agent -o windows --endpoint http://localhost:4318 --service shop -- ./server
   heapscribe agent -o windows --metrics 127.0.0.1:9477 -- ./server
-  heapscribe agent -o windows --session /dev/shm/heapscribe.0.4711.0    go on where an agent was killed
+  heapscribe agent -o windows --session /dev/shm/heapscribe.0.4711.0    go on after a kill
 ")]
 pub(crate) struct AgentArgs {
     /// Directory for the windows: DIR/host=HOST/date=DATE/*.parquet
