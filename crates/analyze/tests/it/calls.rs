@@ -3,10 +3,11 @@
 
 use crate::common::text::parse;
 use crate::common::{BEGIN_NS, BEGIN_TICKS, Recorded};
+use crate::erased::analyze;
 use heapscribe_analyze::busiest::busiest;
 use heapscribe_analyze::calls::{CallCounts, CallsByProcess, Place, Question, StackCalls, calls};
 use heapscribe_analyze::selection::Split;
-use heapscribe_analyze::{Answer, Options, analyze};
+use heapscribe_analyze::{Answer, Options};
 use heapscribe_formats::{RuleViolation, Why};
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
 use heapscribe_wire::record::Call;

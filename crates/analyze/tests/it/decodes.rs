@@ -3,10 +3,11 @@
 
 use crate::common::counting::Counting;
 use crate::common::{Act, Op, Recorded, facts};
+use crate::erased::analyze;
+use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::calls::{Place, Question, calls};
 use heapscribe_analyze::input::History as _;
-use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::{Call, Note};
 
 /// Chunks of each thread.

@@ -4,6 +4,7 @@ mod answers;
 mod calls;
 mod common;
 mod decodes;
+mod erased;
 mod intervals;
 mod missing;
 mod oracle;

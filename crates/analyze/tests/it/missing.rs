@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::common::history::{Byte, amount_of, contains, operations, options, programs, recording};
 use crate::common::{Act, Op, Recorded};
+use crate::erased::analyze;
+use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::Amount;
-use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::head::LossReason;
 use proptest::prelude::*;
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::common::twin::{Highest, OfStack, Twin};
 use crate::common::{Act, Op, Recorded, facts};
+use crate::erased::analyze;
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
 use heapscribe_analyze::input::{ChunkFacts, ProcessFacts};
-use heapscribe_analyze::{History as _, Options, add_samples, analyze, over_time};
+use heapscribe_analyze::{History as _, Options, add_samples, over_time};
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 

@@ -76,7 +76,7 @@ fn written(recorded: &Recorded) -> Vec<u8> {
 #[test]
 fn through_a_trace_and_back() {
     let recorded = two_processes();
-    let direct = analyze(&recorded, &Options::default());
+    let direct = crate::erased::analyze(&recorded, &Options::default());
     let trace = Trace::open(written(&recorded)).unwrap();
     let read = analyze(&Recording::new(&trace), &Options::default());
     assert!(direct.peak.bytes > 0 && direct.temporary.blocks == 0 && direct.totals.frees > 500);

@@ -2,7 +2,8 @@
 //! that live for a moment, the range of the peak holds the truth in at least 95 of 100 samplings.
 
 use crate::common::population::{BlockNumber, Chance, Population};
-use heapscribe_analyze::{Options, analyze};
+use crate::erased::analyze;
+use heapscribe_analyze::Options;
 
 const RUNS: u64 = 200;
 

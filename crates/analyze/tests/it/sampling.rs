@@ -3,8 +3,9 @@
 //! that are given for 95 of 100 hold the truth in 93 to 97.
 
 use crate::common::population::{MEAN_BYTES, Population, Truth};
+use crate::erased::analyze;
 use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
-use heapscribe_analyze::{Answer, Options, analyze};
+use heapscribe_analyze::{Answer, Options};
 
 const RUNS: u64 = 200;
 

@@ -163,7 +163,7 @@ fn assert_serial(serials: &[u64]) {
 fn each_snapshot_is_of_a_serial_history() {
     let place = Place::new();
     let keeper = Keeper::start(&place);
-    for _ in 0..times("HEAPSCRIBE_SNAPSHOTS", 20) {
+    for _ in 0..times("HEAPSCRIBE_SNAPSHOTS", 8) {
         keeper.exact_snapshot();
     }
     keeper.kill();

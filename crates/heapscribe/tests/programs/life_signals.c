@@ -50,7 +50,7 @@ static int finish(const char *what, unsigned long n) {
 static int guarded(int argc, char **argv) {
     on(SIGALRM, allocate_if_idle, SA_RESTART);
     every_us(100);
-    while (hits < 500) {
+    while (hits < 100) {
         churn(10);
         for (volatile int idle = 0; idle < 3000; idle++) {} // for the handler to come outside of malloc
     }

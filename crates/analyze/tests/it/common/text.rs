@@ -18,13 +18,14 @@
 //!   7ms T1 map /lib/x             a plug-in comes                    unmap     it goes
 //! ```
 
+use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Holder};
 use heapscribe_analyze::input::{Choice, Chosen, ProcessFacts};
 use heapscribe_analyze::selection::Split;
-use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::{Call, Note};
 
 use super::{Act, BEGIN_NS, Op, Recorded, facts};
+use crate::erased::analyze;
 
 /// Checks that each line of `expected` is one of the answer.
 pub fn check(history: &str, expected: &str) {

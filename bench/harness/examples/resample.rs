@@ -1,5 +1,5 @@
 //! Samples a full trace again and again and says how often the ranges of the estimates hold the truth:
-//! `cargo run --release --example resample FULL.hst [RUNS [MEAN_BYTES [SAMPLED.hst...]]]`. What is sampled
+//! `cargo run --release -p heapscribe-bench --example resample FULL.hst [RUNS [MEAN_BYTES [SAMPLED.hst...]]]`. What is sampled
 //! is the events of the full trace, by the rules that the recorder follows; traces of the same program
 //! that a recorder sampled can be named behind.
 

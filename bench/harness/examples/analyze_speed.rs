@@ -1,9 +1,9 @@
 //! How many events a second the analysis takes, events being in memory already:
-//! `cargo run --release --example speed [threads] [M events] [script]`. The program repeats a script of
+//! `cargo run --release -p heapscribe-bench --example analyze_speed [threads] [M events] [script]`. The program repeats a script of
 //! so many operations as loops do; without one it does something else each time, which no processor can
 //! foresee. `-- FILE` measures a trace, and counts how often its chunks are read.
 
-#[path = "../tests/it/common/counting.rs"]
+#[path = "../../../crates/analyze/tests/it/common/counting.rs"]
 #[allow(unreachable_pub, reason = "tests use it, too")]
 mod counting;
 
