@@ -9,6 +9,7 @@ mod compare;
 mod conformance;
 mod count;
 mod imports;
+mod packages;
 mod programs;
 mod skipped;
 mod sources;
@@ -46,6 +47,11 @@ const COMMANDS: &[Command] = &[
         name: "imports",
         about: "the import graph and what is wrong in it: imports [--crate NAME] [--dot] [--repo DIR]",
         run: imports::run,
+    },
+    Command {
+        name: "packages",
+        about: "build all packages into target/packages: packages [--smoke], which installs each in a clean root",
+        run: packages::run,
     },
     Command {
         name: "skipped",

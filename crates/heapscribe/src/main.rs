@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         Command::Record(args) => commands::record::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
+        Command::Cargo(args) => commands::cargo::run(args),
+        Command::CargoRunner(args) => commands::cargo::run_recorded(args),
         Command::InstallLibs(args) => commands::install_libs::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::View(args) => commands::view::run(args),
@@ -65,7 +67,9 @@ fn main() -> ExitCode {
         Err(e) => {
             message::error(&e);
             match cli.command {
-                Command::Record(_) | Command::Agent(_) | Command::Run(_) => exit::not_recorded(),
+                Command::Record(_) | Command::Agent(_) | Command::Run(_) | Command::CargoRunner(_) => {
+                    exit::not_recorded()
+                }
                 _ => exit::failed(),
             }
         }

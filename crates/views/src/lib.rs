@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod annotations;
+pub mod build_server;
 pub mod check;
 pub mod comparison;
 pub mod dump;

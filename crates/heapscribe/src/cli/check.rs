@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::help::TEMPLATE;
 use super::salvage::StackArgs;
@@ -118,6 +118,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// What to print beside the text: lines that a build server picks out of its log
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) format: Option<CheckFormat>,
+
     /// Also write JUnit XML to FILE, with one test case per rule and process
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -131,6 +135,15 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+/// A build server that reads logs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// Annotations of GitHub Actions, at the lines of source that broke a rule
+    Github,
+    /// Measurements of CTest, which CDash draws over time
+    Ctest,
 }
 
 const RULES: &str = "Rules";

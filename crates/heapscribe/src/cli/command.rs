@@ -3,6 +3,7 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::agent::AgentArgs;
+use super::cargo::{self, CargoArgs, CargoRunnerArgs};
 use super::check::CheckArgs;
 use super::convert::ConvertArgs;
 use super::ctl::CtlArgs;
@@ -48,6 +49,9 @@ pub(crate) enum Command {
     Record(Box<RecordArgs>),
     Agent(Box<AgentArgs>),
     Run(RunArgs),
+    Cargo(CargoArgs),
+    #[command(hide = true)]
+    CargoRunner(CargoRunnerArgs),
     #[command(alias = "libs")]
     InstallLibs(InstallLibsArgs),
     Report(ReportArgs),
@@ -90,8 +94,13 @@ pub(crate) fn command() -> clap::Command {
 
 /// Reads the arguments of this process.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    parse_words(cargo::words(std::env::args_os()))
+}
+
+/// Reads a command line.
+pub(crate) fn parse_words(words: Vec<std::ffi::OsString>) -> Result<Cli, clap::Error> {
     let mut command = command();
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Group {
 
 /// All groups; every command is in one of them.
 pub(crate) const GROUPS: [Group; 6] = [
-    Group { title: "Record", commands: &["record", "agent", "recover"] },
+    Group { title: "Record", commands: &["record", "agent", "cargo", "recover"] },
     Group {
         title: "Explain a trace",
         commands: &["report", "view", "flame", "plot", "hotspots", "diff", "check", "dump"],

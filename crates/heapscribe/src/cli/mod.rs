@@ -2,6 +2,7 @@
 //! of flags that several commands have; only `commands` and `main` know of it.
 
 mod agent;
+mod cargo;
 mod check;
 mod choice;
 mod command;
@@ -42,8 +43,9 @@ mod top;
 mod view;
 
 pub(crate) use self::agent::AgentArgs;
-pub(crate) use self::check::{CheckArgs, CountOrPart};
-pub(crate) use self::command::{Command, NAME, command, parse};
+pub(crate) use self::cargo::{CargoArgs, CargoRunnerArgs, CargoVerb};
+pub(crate) use self::check::{CheckArgs, CheckFormat, CountOrPart};
+pub(crate) use self::command::{Command, NAME, command, parse, parse_words};
 pub(crate) use self::convert::{ConvertArgs, ConvertTo};
 pub(crate) use self::ctl::{CtlArgs, CtlVerb};
 pub(crate) use self::diff::{DiffArgs, DiffSide};

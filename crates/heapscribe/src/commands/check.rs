@@ -17,6 +17,7 @@ use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording};
 use heapscribe_formats::model::Evicted;
 
+use super::check_format::for_build_server;
 use super::check_rules::rules;
 use super::resolver::resolver;
 use super::{output, partial};
@@ -25,8 +26,6 @@ use crate::exit;
 use crate::message;
 use heapscribe_convert::{Input, Opened, analyze_selection};
 use heapscribe_formats::Unrecorded;
-use heapscribe_views::json;
-use heapscribe_views::text;
 
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
@@ -39,7 +38,7 @@ use heapscribe_views::check::unrecorded::{self, UnrecordedSubject};
 use heapscribe_views::check::{
     Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, evicted, judge,
 };
-use heapscribe_views::junit;
+use heapscribe_views::{json, junit, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
@@ -69,6 +68,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         writeln!(out)?;
     } else {
         text::check::print(&mut out, &checked, &names, super::terminal::columns())?;
+        out.write_all(for_build_server(args.format, &checked, &names).as_bytes())?;
     }
     out.flush()?;
     Ok(match checked.verdict() {

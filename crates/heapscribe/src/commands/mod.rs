@@ -2,7 +2,9 @@
 
 pub(crate) mod agent;
 mod agent_rate;
+pub(crate) mod cargo;
 pub(crate) mod check;
+mod check_format;
 mod check_rules;
 pub(crate) mod completions;
 pub(crate) mod convert;

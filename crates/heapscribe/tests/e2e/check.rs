@@ -189,6 +189,29 @@ fn junit_is_read_by_another_reader() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
 }
 
+/// A runner of GitHub's takes apart what is printed so: `::LEVEL PROPERTY=VALUE,...::MESSAGE`.
+#[test]
+fn annotations_stand_at_the_line_that_allocates() {
+    let (place, program) = built();
+    let trace = recorded(&place, &program, "run.hst", &["allocates"], &[]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let mut command = support::heapscribe();
+    command.arg("check").arg(&trace).args(["--no-alloc-in", "control", "--format", "github"]);
+    let output = command.env("GITHUB_WORKSPACE", &source).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let annotation = text.lines().find_map(|line| line.strip_prefix("::error ")).expect(&text);
+    let (properties, message) = annotation.split_once("::").unwrap();
+    let property = |name: &str| {
+        let all = properties.split(',').filter_map(|one| one.split_once('='));
+        all.clone().find(|(other, _)| *other == name).map(|(_, value)| value.to_owned())
+    };
+    assert_eq!(property("title").as_deref(), Some("heapscribe%3A no-alloc-in control"), "{annotation}");
+    let (file, line) = (property("file").unwrap(), property("line").unwrap().parse::<usize>().unwrap());
+    let source = std::fs::read_to_string(source.join(file)).unwrap();
+    assert!(source.lines().nth(line - 1).unwrap().contains("malloc("), "{annotation}");
+    assert!(message.contains("%0A") && message.contains("steps_into_trouble"), "{message}");
+}
+
 /// Numbers of stacks by the bytes that they are shown with.
 fn numbered(text: &str) -> std::collections::BTreeMap<String, String> {
     let entries = text.lines().filter_map(|line| line.split_once(", stack "));

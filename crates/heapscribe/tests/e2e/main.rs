@@ -2,6 +2,7 @@
 
 mod agent;
 mod api;
+mod cargo;
 mod check;
 mod corpus;
 mod ctl;

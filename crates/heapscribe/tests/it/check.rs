@@ -104,6 +104,17 @@ fn json() {
 }
 
 #[test]
+fn lines_for_build_servers() {
+    let rules = [
+        "--no-alloc-in rt --max-leaked 100 --max-peak 1MiB --top 1 --format github",
+        "--no-alloc-in no-such --max-peak 1KiB --top 1 --format ctest",
+        "--max-peak 1MiB --format github",
+        "--max-peak 1MiB --format github --json",
+    ];
+    insta::assert_snapshot!(shown(&place(), rules));
+}
+
+#[test]
 fn junit() {
     let place = place();
     let rules = "--no-alloc-in rt --no-alloc-in no<such>&\"x\" --max-peak 1KiB --suppressions known.supp";
