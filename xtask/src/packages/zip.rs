@@ -115,7 +115,7 @@ fn dos_time(epoch: u64) -> (u16, u16) {
         return (1 << 5 | 1, 0);
     }
     let date = (year - 1980) << 9 | month << 5 | (days + 1);
-    let time = second / 3600 << 11 | second / 60 % 60 << 5 | second % 60 / 2;
+    let time = (second / 3600) << 11 | (second / 60 % 60) << 5 | (second % 60 / 2);
     (u16::try_from(date).unwrap_or(0x21), u16::try_from(time).unwrap_or(0))
 }
 

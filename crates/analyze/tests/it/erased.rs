@@ -12,7 +12,7 @@ use heapscribe_wire::record::{BadEvent, Event};
 type TakeDefinition<'t> = &'t mut dyn FnMut(StackId, &Definition<'_>);
 
 /// The answer for any history that needs nothing to load a chunk.
-pub fn analyze(history: &(impl History<Scratch = ()> + Sync), options: &Options) -> Answer {
+pub(crate) fn analyze(history: &impl History<Scratch = ()>, options: &Options) -> Answer {
     heapscribe_analyze::analyze(&Erased(history), options)
 }
 

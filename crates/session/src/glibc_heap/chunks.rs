@@ -46,8 +46,8 @@ impl Arena {
         let top = self.top(memory, out).is_some();
         let fast = (0..FAST_BINS_COUNT).all(|bin| self.fast_bin(memory, bin, out).is_some());
         // Each is read, whatever became of the one before.
-        let bins = (0..BINS_COUNT).fold(true, |all, bin| self.bin(memory, bin, out).is_some() && all);
-        top && fast && bins
+        let whole_bins = (0..BINS_COUNT).filter(|&bin| self.bin(memory, bin, out).is_some()).count();
+        top && fast && whole_bins as u64 == BINS_COUNT
     }
 
     /// The top, which has no flag of its arena.
