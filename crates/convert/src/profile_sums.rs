@@ -34,6 +34,17 @@ impl Sums {
         }
     }
 
+    /// Whether it counts the blocks of a measure.
+    pub fn knows_blocks(&self, measure: Measure) -> bool {
+        let known = &self.about.known;
+        match measure {
+            Measure::Peak => known.at_peak.blocks,
+            Measure::Leaked => known.live.blocks,
+            Measure::Allocated | Measure::Count => known.allocated.blocks,
+            Measure::Temporary => false,
+        }
+    }
+
     /// All that it has, the one that is shown first in front.
     pub fn measures(&self) -> Vec<Measure> {
         let all = [Measure::Peak, Measure::Leaked, Measure::Allocated, Measure::Count];

@@ -19,6 +19,7 @@ export interface Summary {
   duration_ns: number | null;
   has_index: boolean;
   has_messages: boolean;
+  has_blocks: boolean;
   shows: string[];
   processes: number;
   caveats: string[];

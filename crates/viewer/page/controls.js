@@ -38,7 +38,7 @@ export class Controls {
     this.copy = element("button", { type: "button", click: () => this.#copy() }, "Copy as command");
     this.form.append(
       this.#select("show", "Blocks", shows),
-      this.#select("unit", "by", [["bytes", "bytes"], ["blocks", "blocks"]]),
+      this.#select("unit", "by", summary.has_blocks ? [["bytes", "bytes"], ["blocks", "blocks"]] : [["bytes", "bytes"]]),
       this.processes,
       this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
       this.#text("with", "Stacks with", "name or /regex/"),

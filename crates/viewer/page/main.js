@@ -6,7 +6,7 @@ import { byId, element } from "./dom.js";
 import { embedded, restrict } from "./embedded.js";
 import { showFindings } from "./findings.js";
 import { LiveView } from "./live.js";
-import { blocks, bytes, count, duration } from "./numbers.js";
+import { blocks, bytes, count, doNotCountBlocks, duration } from "./numbers.js";
 import { Store } from "./state.js";
 import { TimelineView } from "./timeline_view.js";
 import { Views } from "./views.js";
@@ -16,6 +16,7 @@ async function start() {
   byId("main").hidden = false;
   const store = new Store();
   const summary = await get("summary");
+  if (!summary.has_blocks) doNotCountBlocks();
   showProgram(summary);
   // Of two traces the second is compared with the first.
   if (summary.baseline && store.state.base === "") store.set({ base: "trace" }, { isSmall: true });

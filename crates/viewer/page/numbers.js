@@ -26,8 +26,24 @@ export function count(n) {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+let countsBlocks = true;
+
+/** massif's files have bytes only: their numbers of blocks are no zeros, they are not known. */
+export function doNotCountBlocks() {
+  countsBlocks = false;
+}
+
+/**
+ * A number of blocks where its unit is said elsewhere.
+ * @param {number} n
+ */
+export function blockCount(n) {
+  return countsBlocks ? count(n) : "?";
+}
+
 /** @param {number} n */
 export function blocks(n) {
+  if (!countsBlocks) return "an unknown number of blocks";
   return `${count(n)} ${n === 1 ? "block" : "blocks"}`;
 }
 

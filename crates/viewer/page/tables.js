@@ -1,7 +1,7 @@
 /** The views that are tables: functions, stacks, sizes. */
 
 import { element } from "./dom.js";
-import { blocks, bytes, count, percent, shortPath } from "./numbers.js";
+import { blockCount, blocks, bytes, count, percent, shortPath } from "./numbers.js";
 import { unitOf } from "./state.js";
 
 /** @typedef {"number" | "" | "wide"} Kind how a column is set: wide is what takes the rest */
@@ -87,7 +87,7 @@ export function stackTable(answer, store) {
   const whole = answer.total[unit];
   const rows = answer.functions.map((functions, n) => [
     bytes(answer.bytes[n]),
-    count(answer.blocks[n]),
+    blockCount(answer.blocks[n]),
     percent(answer[unit][n], whole),
     stack(functions.map((name) => answer.names[name])),
   ]);

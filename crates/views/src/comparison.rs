@@ -16,6 +16,8 @@ pub struct Compared<'a> {
     pub names: &'a NamedStacks<'a>,
     /// Whether its figures stand for more than was recorded.
     pub is_estimated: bool,
+    /// Whether numbers of blocks are known: massif's files have bytes only.
+    pub has_blocks: bool,
 }
 
 /// Both.
@@ -34,6 +36,11 @@ impl Sides<'_> {
         let after = change.after.node.map(|node| self.after.names.frames(node));
         let before = || change.before.node.map(|node| self.before.names.frames(node));
         after.or_else(before).unwrap_or_default()
+    }
+
+    /// Whether blocks of both can be compared.
+    pub fn have_blocks(&self) -> bool {
+        self.before.has_blocks && self.after.has_blocks
     }
 
     /// Whether figures are not exact.

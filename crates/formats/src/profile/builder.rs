@@ -33,6 +33,7 @@ impl Builder {
             rate: Rate::default(),
             real_ns: 0,
             duration_ns: 0,
+            heap_max_bytes: 0,
             command: String::new(),
             notes: Vec::new(),
             problems: Vec::new(),

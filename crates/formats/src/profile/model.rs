@@ -177,6 +177,8 @@ pub struct About {
     pub real_ns: u64,
     /// Of how long a time it is, ns; 0 when the file does not say.
     pub duration_ns: u64,
+    /// The most bytes that the heap ever had, where stacks are of a moment with fewer; 0 when it is not told apart.
+    pub heap_max_bytes: u64,
     /// The program; empty when the file does not say.
     pub command: String,
     /// What has to be known to read its figures, in words.

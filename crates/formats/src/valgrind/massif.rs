@@ -55,11 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<Profile, ProfileError> {
         return Err(ProfileError::in_line(1, "no moment of which it says who held the heap"));
     };
     if largest_bytes > moment.bytes {
-        let what = format!(
-            "Who held the heap when it had {largest_bytes} bytes: the largest moment with stacks has {}",
-            moment.bytes
-        );
-        to.profile.about.notes.push(what);
+        to.profile.about.heap_max_bytes = largest_bytes;
     }
     Tree::default().read(bytes, moment.tree, &mut to)?;
     to.profile.about.rate = Rate::Exact;

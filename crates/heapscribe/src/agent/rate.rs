@@ -52,6 +52,6 @@ mod tests {
         check(512 << 10, 0, MINUTE_NS / 60, 512 << 10);
         check(512 << 10, 49, MINUTE_NS / 60, 512 << 10);
         check(512 << 10, 49, 0, 512 << 10);
-        check(512 << 10, 1000, MINUTE_NS / 60, 1 << 26);
+        check(512 << 10, 1000, MINUTE_NS / 60, 32 << 20);
     }
 }

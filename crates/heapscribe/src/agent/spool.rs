@@ -102,8 +102,19 @@ impl Spool {
         all
     }
 
-    /// Removes windows that were not closed, as whoever wrote them was killed; they are written again. Those of another
-    /// start of the machine are older than they say.
+    /// After another start of the machine, whose clock began anew: what waits is older than all that comes, in its order.
+    /// Before, windows of before a reboot waited until the new clock was past them, or were removed as not closed, uncounted.
+    pub(super) fn put_first(&self) {
+        for (place, waiting) in (0u64..).zip(Spool::waiting(&self.dir)) {
+            let _ = fs::rename(&waiting.path, self.path(place, (waiting.blocks, waiting.bytes)));
+        }
+    }
+
+    fn path(&self, from_ns: u64, (blocks, bytes): (u64, u64)) -> PathBuf {
+        self.dir.join(format!("{from_ns:020}-{blocks}-{bytes}.otlp.gz"))
+    }
+
+    /// Removes windows that were not closed, as whoever wrote them was killed; they are written again.
     pub(super) fn remove_unclosed(&self, from_ns: u64) {
         let unclosed = Spool::waiting(&self.dir).into_iter().filter(|waiting| waiting.from_ns >= from_ns);
         unclosed.for_each(|waiting| drop(fs::remove_file(waiting.path)));
@@ -121,7 +132,7 @@ impl Spool {
     ) -> io::Result<Dropped> {
         let unfinished = self.dir.join("unfinished");
         fs::write(&unfinished, packed)?;
-        super::place::put(&unfinished, &self.dir.join(format!("{from_ns:020}-{blocks}-{bytes}.otlp.gz")))?;
+        super::place::put(&unfinished, &self.path(from_ns, (blocks, bytes)))?;
         Ok(self.make_room())
     }
 
@@ -168,5 +179,20 @@ mod tests {
         assert_eq!(times(), [300]);
         spool.remove_unclosed(300);
         assert_eq!(spool.size(), (0, 0));
+    }
+
+    #[test]
+    fn what_waits_from_before_a_reboot_goes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::new(dir.path().to_owned(), 100);
+        for from_ns in [1_000_000, 2_000_000] {
+            spool.add(from_ns, (from_ns + 1, 7), &[0; 4]).unwrap();
+        }
+        spool.put_first();
+        spool.add(500, (501, 7), &[0; 4]).unwrap();
+        spool.remove_unclosed(1_000);
+        let blocks: Vec<_> = Spool::waiting(dir.path()).iter().map(|waiting| waiting.blocks).collect();
+        assert_eq!(blocks, [1_000_001, 2_000_001, 501]);
+        assert_eq!(spool.oldest(501).unwrap().0.blocks, 1_000_001);
     }
 }

@@ -3,7 +3,8 @@
 //! open, under the name that it had, and goes on where it was counted to.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use heapscribe_collect::Tap;
@@ -53,12 +54,28 @@ pub(crate) struct Windows {
     before: (Sum, u64),
 }
 
+/// What another agent left. A file that makes no sense is set aside: the service must start all the same.
+fn left(path: &Path) -> Result<(State, Vec<Image>)> {
+    match State::load(path) {
+        Ok(left) => Ok(left.unwrap_or_default()),
+        Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+            let aside = path.with_extension("damaged");
+            std::fs::rename(path, &aside).context("cannot set aside what another agent left")?;
+            message::warning(&format!(
+                "{e}; begun anew. The window that was open is lost, and how much was in it; the file is {} now",
+                aside.display()
+            ));
+            Ok(<(State, Vec<Image>)>::default())
+        }
+        Err(e) => Err(e).context("cannot read what another agent left"),
+    }
+}
+
 impl Windows {
     /// Goes on where another agent was killed, whose open window is closed; else begins. Gives the directory of its sessions,
     /// if there was one.
     pub(crate) fn begin(target: Target, place: Place, info: &SessionInfo) -> Result<Windows> {
-        let left = State::load(&place.state()).context("cannot read what another agent left")?;
-        let (mut state, mut images) = left.unwrap_or_default();
+        let (mut state, mut images) = left(&place.state())?;
         let boot = state::boot();
         let before = place.definitions(state.starts);
         if state.boot == boot {
@@ -69,6 +86,12 @@ impl Windows {
                 message::warning(&format!(
                     "the machine was started anew: {lost} blocks of the window that was open are in no window"
                 ));
+            }
+            if let Some(spool) = &target.spool {
+                if !state.boot.is_empty() {
+                    spool.remove_unclosed(state.window_mono_ns); // the open window is in none, as was just said
+                }
+                spool.put_first();
             }
             let run = format!("{}-{:x}", boot.get(..8).unwrap_or_default(), info.started_mono_ns);
             state = State { boot, run, starts: state.starts, dropped: state.dropped, ..State::default() };
@@ -266,4 +289,19 @@ fn write(
     let all = sum(rows.rows.iter().map(|row| row.allocated));
     let packed = gzip(&profile).context("cannot compress a profile")?;
     spool.add(from_ns, (all.blocks, all.bytes), &packed).context("cannot write into the spool")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_state_is_set_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state");
+        std::fs::write(&path, b"heapscribe-agent 1\nwindow x\xff\n").unwrap();
+        assert_eq!(left(&path).unwrap(), Default::default());
+        assert!(!path.exists() && dir.path().join("state.damaged").exists());
+        assert_eq!(left(&path).unwrap(), Default::default(), "there is none");
+    }
 }

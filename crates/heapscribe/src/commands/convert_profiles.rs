@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use heapscribe_analyze::answer::{Amount, Answer};
 use heapscribe_analyze::input::{Choice, History as _};
+use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::{Options, snapshot};
 use heapscribe_convert::otlp::post::{Endpoint, Patience, post};
 use heapscribe_convert::ranges::{StackSample, StackSamples};
@@ -118,6 +119,12 @@ fn without_threads(args: &ConvertArgs, trace: &Opened) -> Result<Option<Sampled>
     if let Some(sums) = &trace.profile {
         part.reject(&args.trace, "a profile")?;
         reject_choice(args)?;
+        if !sums.knows(Measure::Allocated) && !sums.knows(Measure::Leaked) {
+            let what = format!("{} has only who held the heap at its peak", args.trace.display());
+            let hint =
+                "pprof and otlp have what was allocated and what is live: use --to folded or speedscope";
+            return Err(Problem::new(what, hint).into());
+        }
         return Ok(Some(of_answer(sums.answer.clone())));
     }
     let of_snapshot = snapshot::is_one(&**trace).then(|| snapshot::analyze(&**trace).into_iter().next());

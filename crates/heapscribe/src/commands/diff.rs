@@ -43,6 +43,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         answer: &answers[n],
         names: &names[n],
         is_estimated: is_estimated(&traces[n], &answers[n]),
+        has_blocks: traces[n].profile.as_ref().is_none_or(|sums| sums.knows_blocks(measure)),
     };
     let is_moment =
         |trace: &Opened| snapshot::is_one(trace) || trace.profile.is_some() && measure == Measure::Leaked;

@@ -222,11 +222,5 @@ fn ms_print_and_we_read_alike_what_massif_recorded() {
     };
     let here = stacks(&read_here(&place, &file, "peak"));
     assert!(of("keep_many") >= 40_000, "{tree}");
-    for function in ["keep_many", "keep_few"] {
-        let bytes = here.get(&format!("main;{function};make")).copied().unwrap_or(0);
-        assert!(
-            bytes == of(function) || (bytes == 0 && of(function) < of("make")),
-            "{function} {bytes}: {tree}"
-        );
-    }
+    assert_eq!(here.get("main;keep_many;make"), Some(&of("keep_many")), "{tree}");
 }

@@ -247,6 +247,7 @@ fn threads_that_ended_leave_arenas() {
     let pages = Pages::start(&place, "arenas", &[]);
     let memory = pages.memory();
     memory.assert_sums_to(pages.rss());
+    memory.assert_listed();
     assert_eq!(memory.first()["blocks"].as_u64(), Some(64));
     assert!(memory.part("free_pages") > 20 * MIB, "{:?}", memory.0["parts"]);
     let tops = memory.0["tops"].as_array().unwrap();

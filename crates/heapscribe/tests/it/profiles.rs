@@ -90,7 +90,8 @@ fn heap_profiles_as_text_have_the_sums_of_jeprof() {
     check(&gperftools, "allocated", 143, 57_288);
 }
 
-/// DHAT itself prints these sums when the program ends; `ms_print` has 40,000 and 12,288 bytes for these functions.
+/// DHAT itself prints these sums when the program ends; `ms_print` has 40,000 bytes for `keep_many`, and 48,192 bytes at a
+/// moment for which massif wrote no stacks.
 #[test]
 fn files_of_valgrind_have_the_sums_of_its_tools() {
     let work = Work::new();
@@ -105,7 +106,25 @@ fn files_of_valgrind_have_the_sums_of_its_tools() {
         folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
     assert_eq!(massif["at_peak"]["bytes"], total, "{folded}");
     assert!(folded.contains("main;keep_many;make 40000"), "{folded}");
+    assert_eq!(massif["heap_max_bytes"], 48_192);
     insta::assert_snapshot!("massif_report", work.run("report massif.out"));
+}
+
+/// Nobody sees a number of blocks that the file does not have, as 0 least of all.
+#[test]
+fn blocks_that_were_not_counted_are_no_zeros() {
+    let work = Work::new();
+    for command in ["diff massif.out massif.out", "hotspots massif.out", "report massif.out"] {
+        let printed = work.run(command);
+        assert!(!printed.contains("0 block"), "{command}: {printed}");
+    }
+    let diff: Value = serde_json::from_str(&work.run("diff massif.out massif.out --json")).unwrap();
+    assert_eq!((&diff["before"]["blocks"], &diff["before"]["bytes"]), (&Value::Null, &40_050.into()));
+    assert!(diff["change"]["blocks"].is_null(), "{diff}");
+    for format in ["pprof", "otlp"] {
+        let refused = work.fails(&format!("convert massif.out --to {format} -o out"));
+        assert!(refused.contains("has only who held the heap at its peak"), "{refused}");
+    }
 }
 
 #[test]

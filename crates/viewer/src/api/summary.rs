@@ -29,6 +29,8 @@ pub(super) struct Summary {
     has_index: bool,
     /// Whether messages of a log are shown beside it.
     has_messages: bool,
+    /// Whether numbers of blocks are known.
+    has_blocks: bool,
     /// What can be shown.
     shows: &'static [&'static str],
     processes: usize,
@@ -67,6 +69,8 @@ impl Summary {
             duration_ns: viewer.ranges.as_ref().map(|ranges| ranges.extent().duration_ns),
             has_messages: !viewer.messages.is_empty(),
             has_index: index.flatten().is_some(),
+            has_blocks: of_profile
+                .is_none_or(|known| known.live.blocks || known.at_peak.blocks || known.allocated.blocks),
             shows: match (&viewer.ranges, is_snapshot) {
                 (Some(_), _) => OF_RANGES,
                 (None, _) if of_profile.is_some_and(|known| known.allocated.bytes) => OF_PROFILE,

@@ -1,9 +1,10 @@
 //! `heapscribe diff --json`: everything that the text has, with whole stacks.
 
+use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::diff::{Change, Diff, Part};
 use serde_json::{Value, json};
 
-use super::parts::{BlocksJson, FrameJson};
+use super::parts::FrameJson;
 use crate::comparison::{Compared, Sides};
 use crate::losses;
 
@@ -18,7 +19,7 @@ pub fn object(diff: &Diff, sides: &Sides<'_>, top: usize) -> Value {
         "by": if sides.of_live { "live" } else { diff.measure.name() },
         "before": side(&sides.before, &diff.whole.before),
         "after": side(&sides.after, &diff.whole.after),
-        "change": growth(diff, &diff.whole),
+        "change": growth(diff, &diff.whole, sides),
         "grew": list(diff.grew().iter().collect()),
         "shrank": list(diff.shrank().iter().rev().collect()),
         "same": { "stacks": diff.same().len() },
@@ -34,17 +35,21 @@ fn side(side: &Compared<'_>, whole: &Part) -> Value {
         "estimated": side.is_estimated,
         "complete": side.answer.complete,
         "lost_events": losses::lost_events(side.answer),
-        "blocks": whole.amount.blocks,
+        "blocks": side.has_blocks.then_some(whole.amount.blocks),
         "bytes": whole.amount.bytes,
     })
 }
 
+fn amount(side: &Compared<'_>, Amount { blocks, bytes }: Amount) -> Value {
+    json!({ "blocks": side.has_blocks.then_some(blocks), "bytes": bytes })
+}
+
 /// The growth in the figure that is compared, and its part of what was there before.
-fn growth(diff: &Diff, change: &Change) -> Value {
+fn growth(diff: &Diff, change: &Change, sides: &Sides<'_>) -> Value {
     let [before, after] = [change.before, change.after].map(|part| part.amount);
     let signed = |before: u64, after: u64| number(i128::from(after) - i128::from(before));
     json!({
-        "blocks": signed(before.blocks, after.blocks),
+        "blocks": sides.have_blocks().then(|| signed(before.blocks, after.blocks)),
         "bytes": signed(before.bytes, after.bytes),
         "compared": number(change.growth),
         "percent": diff.percent(change).map(hundredths),
@@ -78,9 +83,9 @@ fn entry(diff: &Diff, change: &Change, sides: &Sides<'_>) -> Value {
     let frames: Vec<_> = sides.frames(change).into_iter().map(FrameJson::from).collect();
     json!({
         "frames": frames,
-        "before": BlocksJson::from(change.before.amount),
-        "after": BlocksJson::from(change.after.amount),
+        "before": amount(&sides.before, change.before.amount),
+        "after": amount(&sides.after, change.after.amount),
         "share_percent": { "before": hundredths(before), "after": hundredths(after), "points": hundredths(after - before) },
-        "change": growth(diff, change),
+        "change": growth(diff, change, sides),
     })
 }

@@ -29,6 +29,8 @@ pub struct ProfileReport {
     exact: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sample_mean_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heap_max_bytes: Option<u64>,
     #[serde(flatten)]
     whole: SumsJson,
     stacks: Vec<StackJson>,
@@ -101,6 +103,7 @@ impl ProfileReport {
             command: answer.command.iter().map(|part| lossy(part)).collect(),
             written_real_ns: is_known(about.real_ns),
             duration_ns: is_known(about.duration_ns),
+            heap_max_bytes: is_known(about.heap_max_bytes),
             exact,
             sample_mean_bytes,
             whole: SumsJson::of(sums, &whole),

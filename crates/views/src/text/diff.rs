@@ -22,7 +22,7 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
         [("before", &sides.before, &diff.whole.before), ("after", &sides.after, &diff.whole.after)]
     {
         let command: Vec<_> = side.answer.command.iter().map(|part| lossy(part)).collect();
-        let whole = amount(diff.measure, part.amount);
+        let whole = amount(diff.measure, part.amount, side.has_blocks);
         let range = if side.range.is_empty() { String::new() } else { format!(", {}", side.range) };
         writeln!(out, "  {word:<7} {whole}: {} ({}){range}", side.trace, command.join(" "))?;
     }
@@ -31,8 +31,9 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
     printer.direction(out, "Grew", diff.grew().iter().collect())?;
     printer.direction(out, "Shrank", diff.shrank().iter().rev().collect())?;
     let same = sum(diff.same().iter().map(|change| change.after.amount));
+    let same = amount(diff.measure, same, sides.after.has_blocks);
     heading(out, "As before")?;
-    writeln!(out, "  {} with {}.", counted(diff.same().len() as u64, "stack"), amount(diff.measure, same))?;
+    writeln!(out, "  {} with {same}.", counted(diff.same().len() as u64, "stack"))?;
     what_is_missing(out, sides)
 }
 
@@ -48,9 +49,13 @@ fn what(measure: Measure, of_live: bool) -> &'static str {
     }
 }
 
-fn amount(measure: Measure, amount: Amount) -> String {
+fn amount(measure: Measure, amount: Amount, has_blocks: bool) -> String {
     let (blocks, bytes) = (counted(amount.blocks, "block"), bytes(amount.bytes));
-    if measure.counts_blocks() { format!("{blocks} of {bytes}") } else { format!("{bytes} in {blocks}") }
+    match has_blocks {
+        false => bytes,
+        true if measure.counts_blocks() => format!("{blocks} of {bytes}"),
+        true => format!("{bytes} in {blocks}"),
+    }
 }
 
 fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
@@ -124,7 +129,8 @@ impl Printer<'_> {
         let measure = self.diff.measure;
         let chance = if change.may_be_chance() { " (samples may differ as much by chance)" } else { "" };
         writeln!(out, "{rank:>4}. {}{chance}", change_of(self.diff, change))?;
-        let [before, after] = [change.before, change.after].map(|part| amount(measure, part.amount));
+        let before = amount(measure, change.before.amount, self.sides.before.has_blocks);
+        let after = amount(measure, change.after.amount, self.sides.after.has_blocks);
         writeln!(out, "      from {before} to {after}")?;
         let [before, after] = self.diff.shares(change);
         let points = after - before;

@@ -6,7 +6,7 @@ use std::io;
 use heapscribe_analyze::answer::{Amount, NodeId, Stack};
 use heapscribe_analyze::measure::Measure;
 use heapscribe_convert::profile_sums::Sums;
-use heapscribe_formats::profile::{Rate, Unit};
+use heapscribe_formats::profile::{Origin, Rate, Unit};
 
 use super::stack_list::StackPrinter;
 use super::{Out, heading, losses};
@@ -100,11 +100,11 @@ impl ProfileReport<'_> {
         let mut printer = StackPrinter::new(names, self.width);
         for part in &parts {
             let estimated = if self.sums.is_estimated() { " (estimated)" } else { "" };
-            heading(out, &format!("{}{estimated}", whole_title(part.measure)))?;
+            heading(out, &format!("{}{estimated}", self.whole_title(part.measure)))?;
             writeln!(out, "  {}.", part.text(part.whole))?;
         }
         for part in &parts {
-            printer.list(out, stacks_title(part.measure))?;
+            printer.list(out, self.stacks_title(part.measure))?;
             for (n, stack) in self.first(part).into_iter().enumerate() {
                 let amount = part.of(stack);
                 let share = percent(part.figure(amount), part.figure(part.whole));
@@ -133,6 +133,9 @@ impl ProfileReport<'_> {
             }
         }
         match about.rate {
+            Rate::Exact if about.origin == Origin::Massif => {
+                writeln!(out, "All blocks were counted; stacks below massif's threshold are put together.")
+            }
             Rate::Exact => writeln!(out, "All blocks were recorded."),
             Rate::Sampled { mean_bytes } => {
                 let mean = short_bytes(mean_bytes);
@@ -141,6 +144,24 @@ impl ProfileReport<'_> {
             Rate::Unknown => {
                 writeln!(out, "It does not say whether all blocks were recorded or samples of them.")
             }
+        }
+    }
+
+    fn whole_title(&self, measure: Measure) -> &'static str {
+        match measure {
+            Measure::Peak if self.sums.about.heap_max_bytes > 0 => "At the largest moment that has stacks",
+            Measure::Peak => "At the peak of the heap",
+            Measure::Leaked => "Live when it was written",
+            _ => "Allocated in all",
+        }
+    }
+
+    fn stacks_title(&self, measure: Measure) -> &'static str {
+        match measure {
+            Measure::Peak if self.sums.about.heap_max_bytes > 0 => "Stacks with the most bytes then",
+            Measure::Peak => "Stacks with the most bytes at the peak",
+            Measure::Leaked => "Stacks with the most live bytes",
+            _ => "Stacks that allocated the most",
         }
     }
 
@@ -170,21 +191,9 @@ pub fn unknown(sums: &Sums) -> Vec<String> {
         }),
     ];
     let unknown = all.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what.to_owned());
-    unknown.chain(sums.about.notes.iter().cloned()).collect()
-}
-
-fn whole_title(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "At the peak of the heap",
-        Measure::Leaked => "Live when it was written",
-        _ => "Allocated in all",
-    }
-}
-
-fn stacks_title(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Peak => "Stacks with the most bytes at the peak",
-        Measure::Leaked => "Stacks with the most live bytes",
-        _ => "Stacks that allocated the most",
-    }
+    let at_peak = match sums.about.heap_max_bytes {
+        0 => None,
+        most => Some(format!("Who held the heap when it was largest, {}", bytes(most))),
+    };
+    unknown.chain(at_peak).chain(sums.about.notes.iter().cloned()).collect()
 }
