@@ -1,5 +1,6 @@
 //! Programs that were started while it was recorded and that are in no session, gathered from all who noted one.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -59,6 +60,10 @@ impl Escapes {
             program.reason == UnrecordedReason::Static && recorded.iter().any(same)
         };
         noted.programs.retain(|program| is_wanted(program) && !is_recorded(program));
+        let mut seen = HashSet::new();
+        noted
+            .programs
+            .retain(|program| !is_noted_twice(program) || seen.insert((program.pid, program.reason)));
         if !only.is_empty() {
             noted.others.clear();
         }
@@ -69,6 +74,11 @@ impl Escapes {
         }
         noted
     }
+}
+
+/// Whether both the program and who started it may have noted it for this reason.
+fn is_noted_twice(program: &UnrecordedProgram) -> bool {
+    matches!(program.reason, UnrecordedReason::Descriptors | UnrecordedReason::Sanitizer)
 }
 
 #[cfg(test)]

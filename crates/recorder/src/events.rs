@@ -119,7 +119,7 @@ pub(crate) fn write_took(thread: &Thread, units: u64) {
 #[cold]
 fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
     if thread.chunk.get().is_none() && thread.backoff.is_in_force(session.ticks()) {
-        return lose(LossReason::LogFull, thread, session);
+        return lose(session.log.full(), thread, session);
     }
     {
         let _blocked = sys::SignalsBlocked::new();
@@ -137,7 +137,7 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
         }
     }
     if thread.backoff.is_in_force(session.ticks()) {
-        return lose(LossReason::LogFull, thread, session);
+        return lose(session.log.full(), thread, session);
     }
     // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
     // but for a block that is being resized, which the reader does not see.

@@ -197,7 +197,12 @@ fn has_gaps(answer: &Answer) -> bool {
 /// Lost events as a figure: more than were counted, where the trace was not finished or is damaged.
 pub fn lost_events_shown(answer: &Answer) -> String {
     let counted = heapscribe_units::count(lost_events(answer));
-    if unfinished(answer) == 0 && !has_gaps(answer) { counted } else { format!("at least {counted}") }
+    let is_empty = answer.processes.is_empty() && !answer.problems.is_empty();
+    if unfinished(answer) == 0 && !has_gaps(answer) && !is_empty {
+        counted
+    } else {
+        format!("at least {counted}")
+    }
 }
 
 /// Events that are not in the trace: what the recorder counted, or at least those that the trace itself counts.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use heapscribe_collect::Drain;
+use heapscribe_collect::{Drain, Origin};
 use heapscribe_convert::otlp::post::Endpoint;
 use heapscribe_session::{Alive, Base, base_directory, monotonic_ns};
 use heapscribe_spawn::Child;
@@ -56,6 +56,9 @@ pub(crate) fn run(args: &AgentArgs) -> Result<ExitCode> {
     let base = base(args, &mut windows)?;
     let sampling = Sampling::begin(args, &mut windows);
     let trace = args.keep_trace.as_deref().unwrap_or(Path::new(NOWHERE));
+    if let Some(trace) = args.keep_trace.as_ref().filter(|_| args.session.is_none()) {
+        Origin::leave(base.path(), trace, &info);
+    }
     let mut drain = Drain::new(base.path(), trace, 1, Some(LOG_CHUNKS), &info, None)?;
     drain.except(args.exclude.clone());
     let windows = Rc::new(RefCell::new(windows));

@@ -16,9 +16,7 @@ pub(super) fn hint(trace: &Path) -> Option<String> {
         return Some(format!("process {pid} is still writing it"));
     }
     let base = base.display();
-    Some(format!(
-        "what `record` had not written is in {base}; join both: heapscribe recover {base} -o ALL.hst"
-    ))
+    Some(format!("what was not written to it is in {base}; join both: heapscribe recover {base} -o ALL.hst"))
 }
 
 /// The directory with sessions of the recording that this trace is of, where `record` puts them.

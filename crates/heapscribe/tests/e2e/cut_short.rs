@@ -77,7 +77,7 @@ fn trace_on_a_full_disk() {
 }
 
 /// A file that may grow to so many bytes, `ulimit -f`: the system kills who writes more, unless that ignores SIGXFSZ.
-fn with_files_of(bytes: u64, command: &[&Path]) -> Command {
+pub(crate) fn with_files_of(bytes: u64, command: &[&Path]) -> Command {
     let mut limited = Command::new("sh");
     // POSIX: in units of 512 bytes.
     limited.args(["-c", "ulimit -f $0; exec \"$@\"", &(bytes / 512).to_string()]).args(command);
@@ -220,4 +220,38 @@ fn an_unfinished_trace_says_where_the_rest_is() {
     assert!(left.ends_with(&format!(".{}.0", started.pid())), "{hints}");
     let (whole, _) = recovered(&place, Path::new(left), &trace, 1);
     assert!(whole.json["bounds"].is_null() && whole.json["complete"] == true);
+}
+
+/// "Nothing was recorded: the program is static or setuid" was said of what a killed agent had kept, and what is recorded
+/// was not named.
+#[test]
+fn a_trace_without_any_event_is_not_a_program_without_calls() {
+    let place = Place::new();
+    let trace = place.path("kept.hst");
+    let mut agent = heapscribe();
+    agent.arg("agent").arg("-o").arg(place.path("windows")).arg("--keep-trace").arg(&trace);
+    agent.args(["--window", "1h", "--", "sh", "-c"]).arg("echo running; read end");
+    let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut running = [0; 7];
+    std::io::Read::read_exact(agent.stdout.as_mut().unwrap(), &mut running).unwrap();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let output = heapscribe().arg("report").arg(&trace).output().unwrap();
+    let [text, hints] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(text.contains("The trace was not finished or is damaged"), "{text}");
+    assert!(text.contains("Events lost: at least 0") && !text.contains("setuid"), "{text}");
+    let (_, command) = hints.split_once("join both: heapscribe recover ").expect(&hints);
+    let base = Path::new(command.split(' ').next().unwrap());
+    drop(agent.stdin.take());
+    assert!(base.join("plan").is_file(), "{hints}");
+    until("its program has ended", || {
+        let recovered = heapscribe()
+            .arg("recover")
+            .arg(base)
+            .arg("-o")
+            .arg(place.path("all.hst"))
+            .arg("--force")
+            .output();
+        recovered.unwrap().status.success() && !base.exists()
+    });
 }

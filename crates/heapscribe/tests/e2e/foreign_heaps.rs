@@ -155,12 +155,26 @@ fn sanitizers() {
             let run = Run::new(&place, &program).env("ASAN_OPTIONS", option).env("TSAN_OPTIONS", option);
             let recorded = ends_alike(&run);
             assert!(recorded.stdout == "ok\n" && recorded.stderr.contains(name), "{recorded:?}");
+            is_named_once(&run.trace(), &program);
             // As a child of a program that is recorded, and ended by its runtime.
-            ends_alike(&Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]));
+            let parent = Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]);
+            ends_alike(&parent);
+            if linked.is_empty() {
+                is_named_once(&parent.trace(), &program);
+            }
             let under = run.under("tlsf");
             assert!(under.code == 125 && under.stderr.contains(name), "{under:?}");
         }
     }
+}
+
+/// It is not recorded for one reason, and that is its sanitizer: its session was not to be made.
+#[track_caller]
+fn is_named_once(trace: &Path, program: &Path) {
+    let report = Report::of(trace);
+    let named = report.json["unrecorded"]["programs"].as_array().unwrap();
+    let [named] = &named[..] else { panic!("{named:?}") };
+    assert_eq!((named["program"].as_str(), named["reason"].as_str()), (program.to_str(), Some("sanitizer")));
 }
 
 /// proot starts programs itself, and the kernel's auxiliary vector is that of its own loader.

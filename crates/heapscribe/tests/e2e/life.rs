@@ -208,7 +208,7 @@ cases! {
     small_main_stack: Case::new(LIMITS, "stack_64k").images(2);
     /// Nothing maps more of the log, and such a short log waits for a slow drainer within its budget only.
     filtered_system_calls: Case::new(LIMITS, "filtered").calls(Calls::OrDropped { missing: 300 })
-        .drops(&["log_full", "log_memory", "live_table", "unknown_block"]);
+        .drops(&["forbidden", "live_table", "unknown_block"]);
     killed_for_system_calls: Case::new(LIMITS, "killed_by_prctl").calls(Calls::OrDropped { missing: 0 })
         .drops(WITHOUT_SYSTEM_CALLS);
     killed_for_system_calls_since_seccomp: Case::new(LIMITS, "killed_by_syscall")
@@ -225,8 +225,7 @@ cases! {
 }
 
 /// What is lost when nothing more can be mapped.
-const WITHOUT_SYSTEM_CALLS: &[&str] =
-    &["log_memory", "log_full", "live_table", "unknown_block", "stack_table"];
+const WITHOUT_SYSTEM_CALLS: &[&str] = &["forbidden", "live_table", "unknown_block", "stack_table"];
 
 /// All that is mapped is locked, but not the holes of the session's files.
 #[test]

@@ -111,6 +111,9 @@ fn few_descriptors() {
     let ended = check(&place, &[&program, "few"], &[(&program, "descriptors")], why);
     assert!(!ended.stderr.contains("cleared its environment"), "{}", ended.stderr);
     check(&place, &[&program, "few_child"], &[(&program, "descriptors")], why);
+    // Its loader cannot open any library.
+    let limited = format!("ulimit -n 3; exec {program}");
+    check(&place, &["sh", "-c", &limited], &[(&program, "descriptors")], why);
 }
 
 /// Children after the session directory was removed, which a clean-up of /dev/shm does.

@@ -176,6 +176,17 @@ pub fn address_space_limit() -> u64 {
     limit(9)
 }
 
+/// Whether an exec may close descriptors, and so leave some to the program, that are all in use now. Not known of many.
+pub fn exec_frees_descriptors() -> bool {
+    const LOOKED_AT: u64 = 64;
+    const F_GETFD: usize = 1;
+    const FD_CLOEXEC: usize = 1;
+    // SAFETY: a descriptor's flags are asked for, of any number.
+    let flags = |at: u64| unsafe { call(number::FCNTL, [at as usize, F_GETFD, 0, 0, 0, 0]) };
+    let limit = limit(7);
+    limit > LOOKED_AT || (0..limit).any(|at| flags(at).is_ok_and(|flags| flags & FD_CLOEXEC != 0))
+}
+
 /// All signals held back while this lives, so that no handler can run - or jump away - while the thread
 /// holds one of our locks.
 #[derive(Debug)]

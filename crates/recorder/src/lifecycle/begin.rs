@@ -71,6 +71,11 @@ fn prepare(session: &Session, is_child: bool) {
     hook_flags::settle(session.log.timed_by(), !session.rules.is_empty());
 }
 
+/// Why there is no heap whose calls are recorded.
+fn no_heap() -> Refusal {
+    if program::is_sanitizers() { Refusal::Sanitizer } else { Refusal::Heap }
+}
+
 /// Makes the session: not on the stack, which may be a signal handler's few pages.
 fn make(is_child: bool) -> Result<NonNull<Session>, Refusal> {
     // SAFETY: only the thread that has claimed the making is here, and no thread is attached yet.
@@ -81,7 +86,7 @@ fn make(is_child: bool) -> Result<NonNull<Session>, Refusal> {
     }
     let base = base::open_base()?;
     let plan = base::read_plan(&base)?;
-    let granule_shift = program::granule_shift().ok_or(Refusal::Heap)?;
+    let granule_shift = program::granule_shift().ok_or_else(no_heap)?;
     if let Some(loader) = program::loader() {
         clock::find(loader);
     }

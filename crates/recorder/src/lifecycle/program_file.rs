@@ -4,7 +4,7 @@
 
 use core::ffi::CStr;
 
-use heapscribe_nolibc::sys::{self, File, Open, Stat};
+use heapscribe_nolibc::sys::{self, Errno, File, Open, Stat};
 use heapscribe_wire::unrecorded::UnrecordedReason;
 
 /// Bytes of a file that the kernel looks at.
@@ -30,7 +30,10 @@ pub(super) fn is_program(path: &CStr) -> bool {
 
 fn obstacle_within(path: &CStr, interpreters: u32) -> Option<UnrecordedReason> {
     let stat = sys::stat_path(path).ok().filter(|stat| stat.mode & FILE_TYPE == REGULAR)?;
-    let file = File::open(path, Open::ReadFollow).ok();
+    let file = match File::open(path, Open::ReadFollow) {
+        Err(Errno::EMFILE) if !sys::exec_frees_descriptors() => return Some(UnrecordedReason::Descriptors),
+        file => file.ok(),
+    };
     let mut head = [0; HEAD_BYTES];
     let read = file.as_ref().and_then(|file| file.read_at(&mut head, 0).ok()).unwrap_or(0);
     if head.starts_with(b"#!") {

@@ -13,6 +13,8 @@ pub(crate) enum Refusal {
     Base(Errno),
     /// The heap's functions were not found.
     Heap,
+    /// The heap is that of a sanitizer.
+    Sanitizer,
     /// The session's files could not be made.
     Files(Errno),
 }

@@ -92,6 +92,7 @@ const fn reason_of(refusal: Refusal) -> Option<UnrecordedReason> {
         // Nobody is to know, or who started it has noted it.
         Refusal::NotAsked | Refusal::Privileged => None,
         Refusal::Heap => Some(UnrecordedReason::Other),
+        Refusal::Sanitizer => Some(UnrecordedReason::Sanitizer),
         Refusal::Base(error) | Refusal::Files(error) => Some(match error {
             Errno::EACCES => UnrecordedReason::User,
             Errno::ENOENT | Errno::ENOTDIR => UnrecordedReason::Hidden,

@@ -4,14 +4,14 @@
 //! event and count it. A log with hardly any chunks waits within a budget, then it drops. When there is no drainer the
 //! thread that found the log full writes the sealed chunks to a file in the session directory itself, up to a limit.
 
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_wire::chunk::{HEADER_BYTES, SharedHeader, State, header_offset, payload_offset};
 use heapscribe_wire::head::{ClockKind, LossReason, SharedHead};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX};
 use heapscribe_wire::plan::{Plan, WhenFull};
 
-use heapscribe_nolibc::sys;
+use heapscribe_nolibc::sys::{self, Errno};
 
 use super::chunk_file::ChunkFile;
 use super::silence::{LOOK_EACH_NS, Next, Silence};
@@ -43,6 +43,8 @@ pub(crate) struct Log {
     budget: WaitBudget,
     /// Steps of each chunk's payload whose pages are there.
     steps: &'static [AtomicU8; CHUNKS_MAX],
+    /// A system call for more memory was refused by a filter of the program.
+    is_forbidden: AtomicBool,
 }
 
 /// A chunk that a thread has opened.
@@ -69,6 +71,7 @@ impl Log {
             heard_ns: AtomicU64::new(clock::monotonic_ns()),
             budget: WaitBudget::default(),
             steps,
+            is_forbidden: AtomicBool::new(false),
         }
     }
 
@@ -109,9 +112,25 @@ impl Log {
             if let Some(_held) = lock.hold() {
                 spill::write(&self.chunks, self.plan.spill_limit_bytes, head);
             }
-            return self.try_open(head, lock)?.ok_or(LossReason::LogFull);
+            return self.try_open(head, lock)?.ok_or_else(|| self.full());
         }
-        Err(LossReason::LogFull)
+        Err(self.full())
+    }
+
+    /// Why there is no chunk: where the program's filter allows no more of them, that is the reason.
+    pub(crate) fn full(&self) -> LossReason {
+        if self.is_forbidden.load(Ordering::Relaxed) { LossReason::Forbidden } else { LossReason::LogFull }
+    }
+
+    /// Allocates pages of the log.
+    fn provide(&self, offset: usize, len_bytes: usize) -> Result<(), LossReason> {
+        self.chunks.0.provide(offset, len_bytes).map_err(|error| match error {
+            Errno::EPERM => {
+                self.is_forbidden.store(true, Ordering::Relaxed);
+                LossReason::Forbidden
+            }
+            _ => LossReason::LogMemory,
+        })
     }
 
     fn try_open(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
@@ -135,7 +154,9 @@ impl Log {
         }
         match self.provide_step(&chunk, lock) {
             // There is no memory for this one, but there is for others, which the drainer will free.
-            Err(LossReason::LogMemory) if self.is_any_other_provided(index, in_use) => {
+            Err(LossReason::LogMemory | LossReason::Forbidden)
+                if self.is_any_other_provided(index, in_use) =>
+            {
                 header.release();
                 Ok(None)
             }
@@ -162,9 +183,9 @@ impl Log {
         if index >= self.chunks_max(head) || index > 0 && !room::is_spare(Reserve::Program) {
             return Ok(None);
         }
-        match self.chunks.0.provide(header_offset(index), HEADER_BYTES) {
+        match self.provide(header_offset(index), HEADER_BYTES) {
             Err(_) if index > 0 => return Ok(None),
-            provided => provided.map_err(|_| LossReason::LogMemory)?,
+            provided => provided?,
         }
         let opened = self.chunks.header(index).try_open();
         head.chunks_in_use.store(index as u32 + 1, Ordering::Release);
@@ -179,7 +200,7 @@ impl Log {
         }
         let _held = lock.hold().ok_or(LossReason::LogFull)?;
         let offset = payload_offset(chunk.index) + provided;
-        self.chunks.0.provide(offset, CHUNK_STEP_BYTES).map_err(|_| LossReason::LogMemory)?;
+        self.provide(offset, CHUNK_STEP_BYTES)?;
         let provided = provided + CHUNK_STEP_BYTES;
         self.steps[chunk.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
         // The window that shows the payload may have been mapped only now.

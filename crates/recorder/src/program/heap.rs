@@ -28,9 +28,11 @@ pub struct Heap {
     pub ahead: Ahead,
     /// It has C++'s operators new and delete, which call none of its other functions that we see.
     pub has_operators: bool,
-    /// Its calls may be recorded: not a sanitizer's, which looks at every access to memory by libc's functions, also
-    /// at ours to the program's stacks, and not one whose process we do not understand.
-    may_be_recorded: bool,
+    /// It is a sanitizer's, which looks at every access to memory by libc's functions, also at ours to the program's
+    /// stacks: its calls are not recorded.
+    is_sanitizers: bool,
+    /// Its process is one that we understand; those of others are not recorded.
+    is_understood: bool,
     /// Its functions may call each other through the hooks: musl's calloc calls malloc.
     pub may_nest: bool,
     /// Whoever calls while it is at work, calls for it: a heap of somebody else's, with the libraries that it
@@ -98,8 +100,13 @@ pub(crate) fn granule_shift() -> Option<u32> {
     if IS_OWN.load(Ordering::Relaxed) {
         return Some(GRANULE_SHIFT_OTHER);
     }
-    let heap = heap().filter(|heap| heap.may_be_recorded)?;
+    let heap = heap().filter(|heap| heap.is_understood && !heap.is_sanitizers)?;
     Some(if heap.is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER })
+}
+
+/// Whether the heap is that of a sanitizer.
+pub(crate) fn is_sanitizers() -> bool {
+    heap().is_some_and(|heap| heap.is_sanitizers)
 }
 
 static HEAP: Once<Heap> = Once::new();
@@ -122,7 +129,7 @@ fn find_heap() -> Option<&'static Heap> {
 
 /// That of a process in which we do not find our way.
 fn not_understood() -> Option<Heap> {
-    Some(Heap { may_be_recorded: false, ..of_glibc(plain()?) })
+    Some(Heap { is_understood: false, ..of_glibc(plain()?) })
 }
 
 fn of_glibc(system: SystemHeap) -> Heap {
@@ -131,7 +138,8 @@ fn of_glibc(system: SystemHeap) -> Heap {
         is_glibc: true,
         ahead: Ahead::default(),
         has_operators: false,
-        may_be_recorded: true,
+        is_sanitizers: false,
+        is_understood: true,
         may_nest: false,
         nests_anywhere: false,
         text: [0..0, 0..0],
@@ -186,6 +194,15 @@ fn behind_us() -> Option<Heap> {
         hook_flags::set_nesting();
     }
     let ahead = Ahead::find(loader, own);
-    let may_be_recorded = !is_sanitizers;
-    Some(Heap { system, is_glibc, ahead, has_operators, may_be_recorded, may_nest, nests_anywhere, text })
+    Some(Heap {
+        system,
+        is_glibc,
+        ahead,
+        has_operators,
+        is_sanitizers,
+        is_understood: true,
+        may_nest,
+        nests_anywhere,
+        text,
+    })
 }

@@ -94,6 +94,11 @@ pub fn nothing(a: &Answer) -> Option<String> {
     let lost = lost_events(a);
     Some(match &a.sampling {
         _ if lost > 0 => format!("All events were lost, {}", count(lost)),
+        _ if a.processes.is_empty() && !a.problems.is_empty() => {
+            "The trace was not finished or is damaged, and no call can be read of it. What was not written yet is \
+             in the session directory: `heapscribe recover DIR` writes it to a trace"
+                .to_owned()
+        }
         Some(sampling) => format!(
             "No sample was taken. A program that allocates less than {} goes without one in more than 5 of \
              100 recordings",
@@ -180,7 +185,7 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::SectionDepth => "Sections not followed because they are nested too deep",
         LossReason::Snapshot => "Named snapshots that were rejected or could not be written",
         LossReason::Forbidden => {
-            "Events after the program gave up the clock or all system calls (seccomp's strict mode)"
+            "Events after the program gave up the clock or system calls that the recorder needs (seccomp)"
         }
         LossReason::NotWritten => "Events lost because the trace could not be written any further",
         LossReason::Damaged => "Events in damaged parts of the trace",
