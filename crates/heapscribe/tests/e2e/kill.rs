@@ -92,7 +92,7 @@ fn kill_of_the_target() {
 }
 
 /// The session directory that a `record` of this pid made.
-fn left_behind(parent: &Path, record: Pid) -> PathBuf {
+pub(crate) fn left_behind(parent: &Path, record: Pid) -> PathBuf {
     let name = format!(".{}.0", record.as_raw_nonzero());
     let mut entries = fs::read_dir(parent).unwrap().map(|entry| entry.unwrap().path());
     entries.find(|path| path.to_str().unwrap().ends_with(&name)).expect("a session directory is left")

@@ -2,6 +2,7 @@
 
 mod agent;
 mod api;
+mod bounds;
 mod cargo;
 mod check;
 mod corpus;
