@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::input::History as _;
+use heapscribe_formats::profile::Rate;
 use heapscribe_symbols::lossy;
 use heapscribe_wire::definitions::Definition;
 
@@ -45,6 +46,8 @@ pub struct About {
     pub service: Option<String>,
     /// More of what is said of all processes, by name.
     pub attributes: BTreeMap<String, String>,
+    /// The mean bytes between two samples, 1 of a profile of all blocks; none where it is not said.
+    pub mean_bytes: Option<u64>,
     threads: BTreeMap<(usize, u32), ThreadLabel>,
 }
 
@@ -79,6 +82,7 @@ impl About {
             processes: facts.into_iter().map(process).collect(),
             service: None,
             attributes: BTreeMap::new(),
+            mean_bytes: trace.profile.as_ref().and_then(|sums| mean_bytes(sums.about.rate)),
             threads,
         }
     }
@@ -92,5 +96,13 @@ impl About {
     /// A thread of a process.
     pub fn thread(&self, process: usize, thread: u32) -> Option<&ThreadLabel> {
         self.threads.get(&(process, thread))
+    }
+}
+
+fn mean_bytes(rate: Rate) -> Option<u64> {
+    match rate {
+        Rate::Unknown => None,
+        Rate::Exact => Some(1),
+        Rate::Sampled { mean_bytes } => Some(mean_bytes),
     }
 }

@@ -55,6 +55,6 @@ pub use progress::Progress;
 pub use resolver::{CachedResolver, Resolver};
 pub use short::short;
 pub use stable_names::stable as stable_name;
-pub use stacks::{NamedFrame, NamedStacks, Unnamed, lossy};
+pub use stacks::{NamedFrame, NamedStacks, Unnamed, file_of_module, lossy};
 pub use symbol_tables::SymbolTables;
 pub use whole_tree::symbols_of;

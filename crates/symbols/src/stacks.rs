@@ -140,7 +140,7 @@ impl<'a> NamedStacks<'a> {
         let interpreted = path.and_then(InterpretedFunction::of_path);
         let bare = NamedFrame {
             function: (*frame == Frame::EVICTED).then(|| EVICTED.to_owned()),
-            module: path.map(lossy).filter(|path| !places::is_place(path) && interpreted.is_none()),
+            module: path.and_then(file_of_module),
             language: interpreted.map(|function| function.language),
             offset: frame.address,
             guessed,
@@ -165,6 +165,13 @@ impl<'a> NamedStacks<'a> {
         all.sort_by(|a, b| a.module.cmp(&b.module));
         all
     }
+}
+
+/// The file that a module is; none of a place in source text and of a function of an interpreter, whose paths are keys
+/// that nobody but us can read.
+pub fn file_of_module(path: &[u8]) -> Option<String> {
+    let is_file = InterpretedFunction::of_path(path).is_none();
+    Some(lossy(path)).filter(|path| is_file && !places::is_place(path))
 }
 
 /// A return address may already be in the next function or on the next line; the call is before it.

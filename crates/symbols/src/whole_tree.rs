@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use heapscribe_analyze::answer::{CallTree, InterpretedFunction, NodeId};
+use heapscribe_analyze::answer::{CallTree, NodeId};
 use heapscribe_formats::{AddressSymbols, ModuleSymbols, SymbolFrame, SymbolSource};
 
 use crate::names::{LookupFailure, Names, SourceFrame};
 use crate::resolver::Resolver;
+use crate::stacks;
 use crate::stacks::addresses_by_module;
-use crate::{places, stacks};
 
 fn source_of(failure: Option<&LookupFailure>) -> SymbolSource {
     match failure {
@@ -27,9 +27,7 @@ fn source_of(failure: Option<&LookupFailure>) -> SymbolSource {
 pub fn symbols_of(tree: &CallTree, resolver: &Resolver) -> Vec<ModuleSymbols> {
     let nodes = (0..tree.nodes.len()).map(|n| NodeId(n as u32));
     let mut addresses: BTreeMap<u32, BTreeSet<u64>> = addresses_by_module(tree, nodes);
-    let is_file =
-        |path: &[u8]| !places::is_place(&stacks::lossy(path)) && InterpretedFunction::of_path(path).is_none();
-    addresses.retain(|module, _| is_file(&tree.modules[*module as usize].path));
+    addresses.retain(|module, _| stacks::file_of_module(&tree.modules[*module as usize].path).is_some());
     let requests: Vec<_> =
         addresses.iter().map(|(module, addresses)| stacks::request(tree, *module, addresses)).collect();
     let names = resolver.resolve(&requests);

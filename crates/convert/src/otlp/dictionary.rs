@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use heapscribe_analyze::answer::{Frame, NodeId};
-use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, file_of_module};
 
 use crate::protobuf::Message;
 
@@ -48,6 +48,8 @@ pub(super) struct Dictionary<'a> {
     functions: HashMap<(String, String), u64>,
     locations: HashMap<Option<Frame>, u64>,
     stacks: HashMap<NodeId, u64>,
+    /// The number of each module that is a file.
+    mappings: HashMap<u32, u64>,
 }
 
 impl<'a> Dictionary<'a> {
@@ -61,6 +63,7 @@ impl<'a> Dictionary<'a> {
             functions: HashMap::new(),
             locations: HashMap::new(),
             stacks: HashMap::new(),
+            mappings: HashMap::new(),
         };
         for table in
             [field::MAPPING, field::LOCATION, field::FUNCTION, field::LINK, field::ATTRIBUTE, field::STACK]
@@ -68,7 +71,7 @@ impl<'a> Dictionary<'a> {
             dictionary.out.message(table, &Message::default());
         }
         dictionary.text("");
-        dictionary.mappings();
+        dictionary.add_mappings();
         dictionary
     }
 
@@ -98,11 +101,13 @@ impl<'a> Dictionary<'a> {
         number
     }
 
-    /// A mapping for each file, with its build id.
-    fn mappings(&mut self) {
-        for module in &self.names.tree().modules {
+    /// A mapping for each file, with its build id; what is none, like a function of Python, has no mapping.
+    fn add_mappings(&mut self) {
+        for (number, module) in (0..).zip(&self.names.tree().modules) {
+            let Some(path) = file_of_module(&module.path) else { continue };
+            self.mappings.insert(number, self.mappings.len() as u64 + 1);
             let mut mapping = Message::default();
-            mapping.number(4, self.text(&lossy(&module.path)));
+            mapping.number(4, self.text(&path));
             if !module.build_id.is_empty() {
                 let id = module.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
                 let id = self.attribute("process.executable.build_id.gnu", Value::Text(id));
@@ -140,8 +145,12 @@ impl<'a> Dictionary<'a> {
         let lines = frame.map_or_else(|| vec![unknown()], |frame| self.names.lines_of(&frame));
         let frame_or_none = frame.unwrap_or_default();
         let mut location = Message::default();
-        location.number(1, frame_or_none.module.map_or(0, |module| u64::from(module) + 1));
-        location.number(2, frame_or_none.address);
+        let mapping = frame_or_none.module.and_then(|module| self.mappings.get(&module)).copied();
+        // The address of what is no file is none.
+        let address =
+            if mapping.is_none() && frame_or_none.module.is_some() { 0 } else { frame_or_none.address };
+        location.number(1, mapping.unwrap_or(0));
+        location.number(2, address);
         for named in lines {
             let mut line = Message::default();
             line.number(1, self.function(&named));

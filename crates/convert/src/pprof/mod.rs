@@ -56,6 +56,9 @@ pub fn of_samples(samples: &StackSamples, about: &About, resolver: &Resolver) ->
         let labels = about.labels(sample);
         profile.sample(sample.node, &figures(sample), &labels);
     }
+    if let Some(mean_bytes) = about.mean_bytes {
+        profile.period(mean_bytes);
+    }
     profile.finish(about.begin_real_ns, about.duration_ns, "inuse_space")
 }
 

@@ -1,11 +1,11 @@
 //! A profile being made: its tables of texts, mappings, functions and locations, which samples name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use heapscribe_analyze::answer::{CallTree, NodeId};
 
 use crate::protobuf::Message;
-use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, file_of_module};
 
 /// Fields of a profile.
 mod field {
@@ -17,6 +17,8 @@ mod field {
     pub(super) const STRING_TABLE: u32 = 6;
     pub(super) const TIME_NANOS: u32 = 9;
     pub(super) const DURATION_NANOS: u32 = 10;
+    pub(super) const PERIOD_TYPE: u32 = 11;
+    pub(super) const PERIOD: u32 = 12;
     pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
@@ -38,6 +40,8 @@ pub(super) struct Profile<'a> {
     /// The location of each node, the innermost frame of a stack.
     locations: HashMap<NodeId, u64>,
     stacks: HashMap<NodeId, Vec<u64>>,
+    /// The modules that are files.
+    mapped: HashSet<u32>,
 }
 
 impl<'a> Profile<'a> {
@@ -51,6 +55,7 @@ impl<'a> Profile<'a> {
             functions: HashMap::new(),
             locations: HashMap::new(),
             stacks: HashMap::new(),
+            mapped: HashSet::new(),
         };
         profile.text("");
         for (kind, unit) in kinds {
@@ -74,12 +79,14 @@ impl<'a> Profile<'a> {
         number
     }
 
-    /// A mapping for each file. The same code of several processes or loads is one place in its file here,
+    /// A mapping for each file; what is none, like a function of Python, has no mapping. The same code of several processes or loads is one place in its file here,
     /// so addresses are those within the file, and no two mappings share any.
     fn mappings(&mut self) {
         for number in 0..self.tree.modules.len() {
             let module = &self.tree.modules[number];
-            let (path, id) = (lossy(&module.path), hex(&module.build_id));
+            let Some(path) = file_of_module(&module.path) else { continue };
+            let id = hex(&module.build_id);
+            self.mapped.insert(number as u32);
             let mut mapping = Message::default();
             mapping.number(1, number as u64 + 1);
             mapping.number(2, base(number as u32));
@@ -140,8 +147,16 @@ impl<'a> Profile<'a> {
         let frame = self.tree.nodes[node.0 as usize].frame;
         let mut location = Message::default();
         location.number(1, number);
-        location.number(2, frame.module.map_or(0, |module| u64::from(module) + 1));
-        location.number(3, frame.module.map_or(0, base).wrapping_add(frame.address));
+        let (mapping, address) = match frame.module {
+            Some(module) if self.mapped.contains(&module) => {
+                (u64::from(module) + 1, base(module).wrapping_add(frame.address))
+            }
+            // The address of what is no file is none.
+            Some(_) => (0, 0),
+            None => (0, frame.address),
+        };
+        location.number(2, mapping);
+        location.number(3, address);
         for named in self.names.lines_of(&frame) {
             let mut line = Message::default();
             line.number(1, self.function(&named));
@@ -166,6 +181,15 @@ impl<'a> Profile<'a> {
         self.out.message(field::FUNCTION, &function);
         self.functions.insert(key, number);
         number
+    }
+
+    /// The mean bytes between two samples; 1 where each block was recorded.
+    pub(super) fn period(&mut self, mean_bytes: u64) {
+        let mut kind = Message::default();
+        kind.number(1, self.text("space"));
+        kind.number(2, self.text("bytes"));
+        self.out.message(field::PERIOD_TYPE, &kind);
+        self.out.number(field::PERIOD, mean_bytes);
     }
 
     /// The profile's bytes: when it was taken, of how long a time it is, and the kind that is shown first.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{is_begin, read};
-use crate::profile::{Frame, Profile, Rate, Sum};
+use crate::profile::{Frame, Origin, Profile, Rate, Sum};
 
 fn text(lines: &str) -> Profile {
     read(lines.as_bytes()).unwrap()
@@ -94,10 +94,50 @@ fn what_is_wrong_is_said_with_its_line() {
 #[test]
 fn a_cut_file_is_told_from_a_whole_one() {
     let cut = &TCMALLOC[..TCMALLOC.find("     3:").unwrap()];
-    let problems = text(cut).about.problems;
-    assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(problems[0].starts_with("the list of mapped files is missing"), "{problems:?}");
-    assert!(problems[1].contains("40 live blocks of 40000 bytes"), "{problems:?}");
+    let expected = "the file is cut at byte 132 before the list of mapped files, so that no function has a name; \
+                    its stacks have 40 live blocks of 40000 bytes, and its first lines say 43 of 52288";
+    assert_eq!(text(cut).about.problems, [expected]);
+    let problems = text(&TCMALLOC[..TCMALLOC.len() - 3]).about.problems;
+    assert!(
+        problems[0]
+            .starts_with(&format!("the file is cut at byte {}; its stacks have 43 ", TCMALLOC.len() - 3)),
+        "{problems:?}"
+    );
+    // Of samples the first lines count otherwise, which is said where the file is cut alone.
+    let sampled = "heap_v2/4096\n  t*: 10: 40960 [0: 0]\n@ 0x10\n  t*: 7: 28672 [0: 0]\n";
+    let problems = text(sampled).about.problems;
+    assert!(problems[0].ends_with("7 live blocks of 28672 bytes, and its first lines say 10 of 40960"));
+    assert_eq!(text(&format!("{sampled}MAPPED_LIBRARIES:\n")).about.problems, Vec::<String>::new());
+}
+
+const GO: &str = "heap profile: 3: 192 [6: 384] @ heap/256
+2: 128 [4: 256] @ 0x20 0x30 0x90
+#\t0x1f\tmain.keep+0x1\t\t/src/a.go:5
+#\t0x2f\tmain.main+0x2\t/src/a.go:9
+
+1: 64 [2: 128] @ 0x80 0x30 0x90
+#\t0x2f\tmain.main+0x2\t/src/a.go:9
+
+
+# runtime.MemStats
+# Alloc = 5
+";
+
+#[test]
+fn go_names_its_functions_and_estimates_as_its_own_reader() {
+    let profile = text(GO);
+    let functions = profile.frames.iter().map(|frame| match frame {
+        Frame::Named(lines) => format!("{}:{}", lines[0].function, lines[0].line),
+        Frame::Address { address, .. } => format!("{address:#x}"),
+    });
+    assert_eq!(functions.collect::<Vec<_>>(), ["main.main:9", "main.keep:5"]);
+    // 1 / (1 - exp(-0.5)) = 2.5414941
+    assert_eq!(sums(&profile), [(2, 162, 5, 325), (5, 325, 10, 650)]);
+    assert_eq!((profile.about.origin, profile.about.problems.len()), (Origin::GoText, 0));
+    assert_eq!(profile.about.rate, Rate::Sampled { mean_bytes: 128 });
+    let cut = text(&GO[..GO.find("1: 64").unwrap()]).about.problems;
+    assert_eq!(cut.len(), 1, "{cut:?}");
+    assert!(cut[0].starts_with("the file is cut at byte 142; its stacks have 2 live blocks"), "{cut:?}");
 }
 
 proptest! {

@@ -5,8 +5,10 @@
 pub enum Origin {
     /// `profile.proto`: Go, pprof, and what `convert --to pprof` writes.
     Pprof,
-    /// The text of gperftools, jemalloc and Go's `debug=1`.
+    /// The text of gperftools and jemalloc.
     HeapText,
+    /// The same of Go, `debug=1`.
+    GoText,
     /// valgrind's DHAT.
     Dhat,
     /// valgrind's massif.
@@ -19,6 +21,7 @@ impl Origin {
         match self {
             Origin::Pprof => "a pprof profile",
             Origin::HeapText => "a heap profile of gperftools or jemalloc",
+            Origin::GoText => "a heap profile of Go as text",
             Origin::Dhat => "a profile of DHAT",
             Origin::Massif => "a profile of massif",
         }
@@ -31,6 +34,7 @@ impl Origin {
         match self {
             Origin::Pprof => "pprof",
             Origin::HeapText => "heap-text",
+            Origin::GoText => "go-text",
             Origin::Dhat => "dhat",
             Origin::Massif => "massif",
         }
@@ -179,6 +183,12 @@ pub struct About {
     pub duration_ns: u64,
     /// The most bytes that the heap ever had, where stacks are of a moment with fewer; 0 when it is not told apart.
     pub heap_max_bytes: u64,
+    /// Whether what is counted are pages of memory and not blocks of the heap.
+    pub counts_pages: bool,
+    /// The size of the heap at moments: when, in the file's unit, and bytes; nothing where the file has none.
+    pub curve: Vec<(u64, u64)>,
+    /// What the file calls the unit of that time.
+    pub curve_unit: String,
     /// The program; empty when the file does not say.
     pub command: String,
     /// What has to be known to read its figures, in words.

@@ -19,6 +19,11 @@ pub enum Unsampling {
         /// The mean between two samples.
         mean_bytes: u64,
     },
+    /// The same, as Go computes it, which rounds down.
+    PoissonOfGo {
+        /// The mean between two samples.
+        mean_bytes: u64,
+    },
 }
 
 /// What samples stand for.
@@ -28,9 +33,12 @@ pub fn unsampled(sum: Sum, how: Unsampling) -> Sum {
         Unsampling::None => return sum,
         Unsampling::Even { mean_bytes } => (1.0 / ratio(sum, mean_bytes)).max(1.0),
         Unsampling::Poisson { mean_bytes } => 1.0 / -(-ratio(sum, mean_bytes)).exp_m1(),
+        Unsampling::PoissonOfGo { mean_bytes: 0 | 1 } => return sum,
+        Unsampling::PoissonOfGo { mean_bytes } => 1.0 / (1.0 - (-ratio(sum, mean_bytes)).exp()),
     };
+    let round = if matches!(how, Unsampling::PoissonOfGo { .. }) { f64::floor } else { f64::round };
     // What is beyond u64 becomes its largest number, which the sum of all refuses.
-    let scaled = |n: u64| (n as f64 * scale).round() as u64;
+    let scaled = |n: u64| round(n as f64 * scale) as u64;
     Sum { blocks: scaled(sum.blocks), bytes: scaled(sum.bytes) }
 }
 

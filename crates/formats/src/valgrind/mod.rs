@@ -6,8 +6,8 @@
 //!   0x484682F: malloc (in /usr/libexec/valgrind/vgpreload_massif-amd64-linux.so)
 //! ```
 //!
-//! *Lost in reading*: addresses of frames that have a name; of massif the heap's curve and the trees of moments other than
-//! the largest; of DHAT reads and writes, how long blocks lived, and the most that a stack held by itself.
+//! *Lost in reading*: addresses of frames that have a name; of massif the trees of moments other than the largest;
+//! of DHAT reads and writes, how long blocks lived, and the most that a stack held by itself.
 
 mod dhat;
 mod frame;

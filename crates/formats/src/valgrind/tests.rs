@@ -53,18 +53,52 @@ fn what_is_wrong_with_massifs_file_is_said_with_its_line() {
     let error = |text: &str| read_massif(text.as_bytes()).unwrap_err().to_string();
     assert_eq!(error("desc: x\n"), "no moment of which it says who held the heap in line 1");
     assert_eq!(error("desc: x\nmem_heap_B=x\n"), "no number of bytes in line 2");
+    let tree = |lines: &str| error(&format!("desc: x\nsnapshot=0\nmem_heap_B=5\nheap_tree=peak\n{lines}"));
     assert_eq!(
-        error("desc: x\nheap_tree=peak\nn1: 5 (x) y\n n0: 6 0x1: f (g)\n"),
-        "a caller with more bytes than the call has in line 4"
+        tree("n1: 5 (x) y\n n0: 6 0x1: f (g)\n"),
+        "a caller with more bytes than the call has in line 6"
     );
+    assert_eq!(tree("n1: 5 (x) y\n   n0: 6 0x1: f (g)\n"), "no line of a tree in line 6");
     assert_eq!(
-        error("desc: x\nheap_tree=peak\nn1: 5 (x) y\n   n0: 6 0x1: f (g)\n"),
-        "no line of a tree in line 4"
+        tree("n2: 5 (x) y\n n0: 1 0x1: f (g)\n"),
+        "it is cut before the end of the first tree, at byte 77"
     );
-    assert_eq!(
-        error("desc: x\nheap_tree=peak\nn2: 5 (x) y\n n0: 1 0x1: f (g)"),
-        "a tree that is cut in line 4"
+    assert_eq!(error("desc: x\nheap_tree=peak\n"), "a tree of a moment without a number of bytes in line 2");
+}
+
+/// But for the end of a moment, where massif may have ended, too, there is no place where a cut is not seen.
+#[test]
+fn a_cut_file_of_massif_is_told_from_a_whole_one() {
+    let ends: Vec<usize> = [MASSIF.find("#-----------\nsnapshot=1").unwrap(), MASSIF.len()].into();
+    let first_tree = ends[0];
+    for at in "desc:".len()..=MASSIF.len() {
+        let problems = match read_massif(&MASSIF.as_bytes()[..at]) {
+            Ok(profile) => profile.about.problems,
+            Err(_) if at < first_tree => continue,
+            Err(error) => panic!("cut at {at}: {error}"),
+        };
+        // A line of dashes between two moments may be whole or missing.
+        let is_between = at == ends[0] + "#-----------\n".len();
+        let expected = format!("the file is cut at byte {at}, in line ");
+        match problems.first() {
+            None => assert!(ends.contains(&at) || is_between, "cut at {at} and not seen"),
+            Some(problem) => assert!(problem.starts_with(&expected), "cut at {at}: {problem}"),
+        }
+    }
+    let cut = read_massif(&MASSIF.as_bytes()[..MASSIF.find("n2: 80").unwrap()]).unwrap();
+    assert_eq!((cut.about.whole.at_peak.bytes, cut.about.heap_max_bytes), (90, 100));
+}
+
+#[test]
+fn massif_has_a_curve_and_may_count_pages() {
+    let about = read_massif(MASSIF.as_bytes()).unwrap().about;
+    assert_eq!((about.curve, about.curve_unit.as_str()), (vec![(0, 90), (9, 100)], "i"));
+    assert!(!about.counts_pages);
+    let pages = MASSIF.replace(
+        "(heap allocation functions) malloc/new/new[]",
+        "(page allocation syscalls) mmap/mremap/brk",
     );
+    assert!(read_massif(pages.as_bytes()).unwrap().about.counts_pages);
 }
 
 const DHAT: &str = r#"{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","cmd":"./p","te":9,
@@ -115,7 +149,7 @@ proptest! {
 
     #[test]
     fn any_tree_ends(lines in prop::collection::vec((0_usize..4, 0_u64..3, 0_u64..9), 0..12)) {
-        let mut file = "desc: x\nheap_tree=peak\n".to_owned();
+        let mut file = "desc: x\nsnapshot=0\nmem_heap_B=9\nheap_tree=peak\n".to_owned();
         for (depth, callers, bytes) in lines {
             file += &format!("{:depth$}n{callers}: {bytes} 0x1: f (g.c:1)\n", "");
         }

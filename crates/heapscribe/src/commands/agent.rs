@@ -30,6 +30,8 @@ use crate::message;
 const TICK_NS: u64 = 1_000_000_000;
 /// How long nothing is looked at where nothing comes: samples are few.
 const IDLE: Duration = Duration::from_millis(200);
+/// Processes whose buffers are looked into for figures in a tick; of more it is done less often.
+const PROCESSES_A_TICK: u64 = 64;
 /// Where a trace goes that nobody wants.
 const NOWHERE: &str = "/dev/null";
 
@@ -73,7 +75,9 @@ pub(crate) fn run(args: &AgentArgs) -> Result<ExitCode> {
         sender,
         spool,
         metrics,
+        is_asked: args.metrics.is_some(),
         tick_ns: 0,
+        looked_ns: 0,
     };
     agent.run(args)
 }
@@ -101,7 +105,11 @@ struct Agent {
     sender: Option<Sender>,
     spool: Option<Spool>,
     metrics: Metrics,
+    /// Whether somebody may ask for figures.
+    is_asked: bool,
     tick_ns: u64,
+    /// When buffers were looked into last for these figures.
+    looked_ns: u64,
 }
 
 impl Agent {
@@ -216,6 +224,12 @@ impl Agent {
     /// Renews what is told, and looks whether far too much is sampled.
     fn tick(&mut self) {
         self.tick_ns = monotonic_ns();
+        let living = self.drain.living() as u64;
+        let due_ns = TICK_NS.saturating_mul(living / PROCESSES_A_TICK);
+        if self.is_asked && self.tick_ns.saturating_sub(self.looked_ns) >= due_ns {
+            self.looked_ns = self.tick_ns;
+            self.drain.look_into_open();
+        }
         let mut windows = self.windows.borrow_mut();
         self.sampling.look(&self.base, &mut windows);
         let sent = self.sender.as_ref().map(Sender::sent).unwrap_or_default();
@@ -227,7 +241,7 @@ impl Agent {
             drops.iter_mut().zip(head).for_each(|(sum, n)| *sum = sum.saturating_add(n));
         }
         self.metrics.set(Figures {
-            processes: self.drain.living() as u64,
+            processes: living,
             live_bytes: live.bytes,
             live_objects: live.blocks,
             allocated_bytes: allocated.bytes,

@@ -289,7 +289,7 @@ fn metrics_are_told_and_programs_left_out() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address = format!("127.0.0.1:{port}");
     let mut of = agent(&place, &["--metrics", &address, "--exclude", "steady"]);
-    let child = of.arg("--").arg(program).arg("2500").spawn().unwrap();
+    let child = of.arg("--").arg(&program).arg("2500").spawn().unwrap();
     let asked = |path: &str| {
         let mut stream = TcpStream::connect(&address).ok()?;
         write!(stream, "GET {path} HTTP/1.1\r\n\r\n").ok()?;
@@ -307,5 +307,16 @@ fn metrics_are_told_and_programs_left_out() {
     assert!(answer.contains("\nheapscribe_allocated_objects_total 0\n"), "{answer}");
     assert!(answer.contains("\nheapscribe_lost_total{reason=\"log_full\"} 0\n"), "{answer}");
     assert!(asked("/").unwrap().starts_with("HTTP/1.1 404 "));
+    ended(child);
+    // What is in buffers is told before a window ends.
+    let mut of = heapscribe();
+    of.args(["agent", "--window", "1h", "--sample", "2KiB", "--metrics", &address, "-o"]);
+    let child = of.arg(place.path("windows")).arg("--").arg(&program).arg("2500").spawn().unwrap();
+    until("figures are told", || {
+        asked("/metrics").is_some_and(|answer| {
+            let has = |line: &str| answer.contains(line);
+            has("windows_closed_total 0\n") && !has("allocated_objects_total 0\n") && has("objects_total ")
+        })
+    });
     ended(child);
 }

@@ -170,7 +170,13 @@ fn pprof_and_we_read_alike_what_go_recorded() {
         }
         assert!(here["main.keepMany"] >= 40 * 1024, "{here:?}");
         assert_eq!(here, of_functions(&profile, kind), "{kind}");
+        // What we make of it names functions and files as Go does, and no file that is none.
+        let ours = place.path("ours.pb.gz");
+        printed(heapscribe().args(["convert", "--to", "pprof", "--force", "-o"]).args([&ours, &profile]));
+        assert_eq!(of_functions(&ours, kind), here, "{kind}");
     }
+    let raw = printed(Command::new("go").args(["tool", "pprof", "-raw"]).arg(place.path("ours.pb.gz")));
+    assert!(!raw.contains("place:") && raw.contains("PeriodType: space bytes"), "{raw}");
 }
 
 /// The numbers of a line, without commas.

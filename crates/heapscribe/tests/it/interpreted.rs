@@ -50,6 +50,12 @@ fn text_and_exports_name_the_lines() {
     let speedscope: Value = serde_json::from_str(&file(&place.path("out.json"))).unwrap();
     let frames = speedscope["shared"]["frames"].as_array().unwrap();
     assert!(frames.iter().any(|frame| frame["name"] == "handle" && frame["line"] == 44), "{frames:?}");
+    for to in ["pprof", "otlp"] {
+        place.stdout(&format!("convert run.hst --to {to} -o out"));
+        let bytes = std::fs::read(place.path("out")).unwrap();
+        let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(has("Server.serve") && has("/srv/web.py") && !has("interpreted:"), "{to}");
+    }
     let dump = place.stdout("dump run.hst");
     for line in ["function F1 python Server.serve /srv/web.py:10", "stack S8 F2:44 caller=S7"] {
         assert!(dump.contains(line), "{line}: {dump}");

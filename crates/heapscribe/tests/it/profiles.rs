@@ -152,7 +152,62 @@ fn a_profile_survives_the_way_through_ours() {
     let again = work.json("again.pb.gz");
     check(&again, "live", 47, 43_872);
     check(&again, "allocated", 153, 51_832);
-    assert!(again.get("exact").is_none(), "the file does not say: {again}");
+    assert_eq!(again["exact"], true, "{again}");
+    work.run("convert jemalloc-sampled.heap --to pprof -o sampled.pb.gz");
+    assert_eq!(work.json("sampled.pb.gz")["sample_mean_bytes"], 1024);
+}
+
+/// What has a name in the file lies in no file that we know; the keys that we have for it are nobody else's.
+#[test]
+fn files_in_exports_are_files() {
+    let work = Work::new();
+    for (from, name) in
+        [("dhat.out", "keep_many"), ("go.pb.gz", "main.keepMany"), ("go.txt", "main.keepMany")]
+    {
+        for to in ["pprof", "otlp"] {
+            work.run(&format!("convert {from} --to {to} -o out --force"));
+            let bytes = std::fs::read(work.dir.path().join("out")).unwrap();
+            let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+            assert!(has(name) && !has("place:"), "{from} as {to}");
+        }
+    }
+}
+
+/// Go writes the same heap as text, with the same names: its own reader has no names of it, and the same sums.
+#[test]
+fn gos_text_is_what_its_other_profile_is() {
+    let work = Work::new();
+    let text = work.json("go.txt");
+    assert_eq!((&text["origin"], &text["exact"]), (&"go-text".into(), &true.into()));
+    for metric in ["leaked", "allocated"] {
+        let folded = |file: &str| {
+            let folded =
+                work.run(&format!("convert {file} --to folded --metric {metric} -o /dev/stdout --force"));
+            let mut lines: Vec<_> = folded.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(folded("go.txt"), folded("go-of-text.pb.gz"), "{metric}");
+    }
+}
+
+/// Exit code 3, and where the file ends.
+#[test]
+fn a_cut_text_is_called_so() {
+    let work = Work::new();
+    let cut = |file: &str, bytes: usize| {
+        let whole = std::fs::read(work.dir.path().join(file)).unwrap();
+        std::fs::write(work.dir.path().join("cut"), &whole[..bytes]).unwrap();
+        let output = work.output("report cut");
+        assert_eq!(output.status.code(), Some(3), "{file}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains(&format!("the file is cut at byte {bytes}")), "{printed}");
+        printed
+    };
+    assert!(cut("massif.out", 3000).contains("perhaps the largest one"));
+    assert!(cut("jemalloc-sampled.heap", 1100).contains("its first lines say 42 of 127894"));
+    cut("gperftools.heap", 1000);
+    cut("go.txt", 900);
 }
 
 #[test]

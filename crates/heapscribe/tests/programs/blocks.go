@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 )
 
@@ -31,6 +32,8 @@ func main() {
 	keepMany()
 	churn()
 	runtime.GC()
+	// Both profiles are of the same moment, the last collection.
+	debug.SetGCPercent(-1)
 	for i, name := range os.Args[1:] {
 		f, _ := os.Create(name)
 		pprof.Lookup("heap").WriteTo(f, i)

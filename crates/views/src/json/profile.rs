@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use heapscribe_analyze::answer::{Amount, Stack};
 use heapscribe_convert::profile_sums::Sums;
-use heapscribe_formats::profile::{Rate, Unit};
+use heapscribe_formats::profile::{About, Rate, Unit};
 use serde::Serialize;
 
 use super::parts::FrameJson;
@@ -31,11 +31,30 @@ pub struct ProfileReport {
     sample_mean_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     heap_max_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    curve: Option<CurveJson>,
     #[serde(flatten)]
     whole: SumsJson,
     stacks: Vec<StackJson>,
     cannot_answer: Vec<String>,
     problems: Vec<String>,
+}
+
+/// The size of the heap at moments.
+#[derive(Serialize)]
+struct CurveJson {
+    time_unit: String,
+    times: Vec<u64>,
+    heap_bytes: Vec<u64>,
+}
+
+impl CurveJson {
+    fn of(about: &About) -> Option<CurveJson> {
+        let (times, heap_bytes): (Vec<u64>, Vec<u64>) = about.curve.iter().copied().unzip();
+        (!times.is_empty()).then(|| CurveJson { time_unit: about.curve_unit.clone(), times, heap_bytes })
+    }
 }
 
 /// The sums of all, or of a stack.
@@ -104,6 +123,8 @@ impl ProfileReport {
             written_real_ns: is_known(about.real_ns),
             duration_ns: is_known(about.duration_ns),
             heap_max_bytes: is_known(about.heap_max_bytes),
+            counts: about.counts_pages.then_some("pages"),
+            curve: CurveJson::of(about),
             exact,
             sample_mean_bytes,
             whole: SumsJson::of(sums, &whole),

@@ -9,7 +9,8 @@ use heapscribe_units as units;
 
 use super::{Out, tables};
 
-const COLUMNS: usize = 66;
+/// Columns at most.
+pub const COLUMNS: usize = 66;
 /// Rows where there is room.
 pub const ROWS: usize = 10;
 

@@ -146,7 +146,7 @@ impl MemoryReport<'_> {
             writeln!(out, "  {:<NAME$} {all:>9} {in_free:>25}", list_words(part.kind))?;
         }
         let unlisted = match of.read {
-            ListsRead::Whole => "in no list: blocks from before the recording",
+            ListsRead::Whole => "in no list: not followed, or changed while read",
             _ => "in no list that could be read",
         };
         writeln!(out, "  {unlisted:<NAME$} {:>9}", short_bytes(of.unlisted_bytes))

@@ -6,12 +6,13 @@ use std::io;
 use heapscribe_analyze::answer::{Amount, NodeId, Stack};
 use heapscribe_analyze::measure::Measure;
 use heapscribe_convert::profile_sums::Sums;
-use heapscribe_formats::profile::{Origin, Rate, Unit};
+use heapscribe_formats::profile::{About, Origin, Rate, Unit};
 
+use super::chart::{self, Column};
 use super::stack_list::StackPrinter;
 use super::{Out, heading, losses};
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{bytes, counted, date, duration, percent, short_bytes};
+use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
 
 /// What is to be printed.
 pub struct ProfileReport<'a> {
@@ -103,6 +104,7 @@ impl ProfileReport<'_> {
             heading(out, &format!("{}{estimated}", self.whole_title(part.measure)))?;
             writeln!(out, "  {}.", part.text(part.whole))?;
         }
+        curve(out, &self.sums.about)?;
         for part in &parts {
             printer.list(out, self.stacks_title(part.measure))?;
             for (n, stack) in self.first(part).into_iter().enumerate() {
@@ -132,7 +134,19 @@ impl ProfileReport<'_> {
                 writeln!(out, "Of {}, on {}.", duration(duration_ns), date(real_ns))?;
             }
         }
+        self.rate(out)?;
+        about.problems.iter().try_for_each(|problem| writeln!(out, "Not whole: {problem}."))
+    }
+
+    fn rate(&self, out: Out<'_>) -> io::Result<()> {
+        let about = &self.sums.about;
         match about.rate {
+            Rate::Exact if about.counts_pages => {
+                writeln!(
+                    out,
+                    "It counts pages of all mappings (--pages-as-heap=yes), not blocks of the heap."
+                )
+            }
             Rate::Exact if about.origin == Origin::Massif => {
                 writeln!(out, "All blocks were counted; stacks below massif's threshold are put together.")
             }
@@ -150,6 +164,7 @@ impl ProfileReport<'_> {
     fn whole_title(&self, measure: Measure) -> &'static str {
         match measure {
             Measure::Peak if self.sums.about.heap_max_bytes > 0 => "At the largest moment that has stacks",
+            Measure::Peak if self.sums.about.counts_pages => "When most memory was mapped",
             Measure::Peak => "At the peak of the heap",
             Measure::Leaked => "Live when it was written",
             _ => "Allocated in all",
@@ -170,14 +185,42 @@ impl ProfileReport<'_> {
         for question in unknown(self.sums) {
             writeln!(out, "  {question}.")?;
         }
-        losses::names(out, &names.unnamed())?;
-        self.sums.about.problems.iter().try_for_each(|problem| writeln!(out, "  {problem}."))
+        losses::names(out, &names.unnamed())
     }
+}
+
+/// The size of the heap over time, where the file has it at moments; between two of them it is drawn as at the first.
+fn curve(out: Out<'_>, about: &About) -> io::Result<()> {
+    let (Some((begin, _)), Some((end, _))) = (about.curve.first(), about.curve.last()) else { return Ok(()) };
+    let span = u128::from(end.saturating_sub(*begin)).max(1);
+    let mut columns = [Column::default(); chart::COLUMNS];
+    let last = columns.len() - 1;
+    let mut at = 0;
+    for (time, bytes) in &about.curve {
+        let to = (u128::from(time.saturating_sub(*begin)) * last as u128 / span).min(last as u128) as usize;
+        let before = columns[at].line;
+        // `line` is the size at the end of a column here, until the columns are drawn.
+        columns.iter_mut().take(to).skip(at + 1).for_each(|of| *of = Column { area: before, line: before });
+        columns[to] = Column { area: columns[to].area.max(*bytes), line: *bytes };
+        at = at.max(to);
+    }
+    let columns = columns.map(|of| Column { line: 0, ..of });
+    let what = if about.counts_pages { "Mapped memory" } else { "Heap" };
+    let title =
+        format!("{what} (#) at the {} that massif wrote down", counted(about.curve.len() as u64, "moment"));
+    let unit = match about.curve_unit.as_str() {
+        "i" => " instructions",
+        "B" => " bytes allocated and freed",
+        unit => &format!(" {unit}"),
+    };
+    let end = format!("{}{unit}", count(*end));
+    chart::picture(out, &title, columns.into_iter(), [&count(*begin), &end], chart::ROWS).map(drop)
 }
 
 /// What a profile cannot answer, in words.
 pub fn unknown(sums: &Sums) -> Vec<String> {
     let known = &sums.about.known;
+    let has_curve = !sums.about.curve.is_empty();
     let blocks = [known.at_peak, known.live, known.allocated];
     let all = [
         ("Who held the heap when it was largest", known.at_peak.is_any()),
@@ -185,7 +228,8 @@ pub fn unknown(sums: &Sums) -> Vec<String> {
         ("What was allocated and freed again", known.allocated.is_any()),
         ("How many blocks there were", blocks.iter().any(|unit| unit.blocks)),
         ("How old blocks are, which were temporary, and what was ever freed", false),
-        ("The heap over time, threads and processes", false),
+        ("The heap over time, threads and processes", has_curve),
+        ("Threads and processes", !has_curve),
         ("Whether files are those that ran: it has no build ids, so names are of files older than it", {
             !sums.has_names_of_today
         }),
