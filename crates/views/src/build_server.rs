@@ -7,7 +7,7 @@ use std::path::Path;
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 
-use crate::check::{Checked, Culprit, Finding, Verdict};
+use crate::check::{Checked, Finding, Reason, Verdict};
 use crate::own::{is_library, is_wrapper};
 use crate::text::check::{figures, frames, line};
 
@@ -22,26 +22,46 @@ pub fn github(checked: &Checked, names: &NamedStacks<'_>, root: &Path) -> String
     let is_wrong = |finding: &&Finding| finding.verdict != Verdict::Holds;
     let mut wrong: Vec<&Finding> = checked.findings.iter().filter(is_wrong).collect();
     wrong.sort_by_key(|finding| finding.verdict != Verdict::Broken);
+    let all: Vec<(&Finding, Option<&Reason>)> = wrong.into_iter().flat_map(parts).collect();
+    let shown = all.iter().take(ANNOTATIONS);
     let mut lines: Vec<String> =
-        wrong.iter().take(ANNOTATIONS).map(|finding| annotation(checked, finding, names, root)).collect();
-    if let Some(more) = wrong.len().checked_sub(ANNOTATIONS).filter(|more| *more > 0) {
+        shown.map(|(finding, reason)| annotation(checked, finding, *reason, names, root)).collect();
+    if let Some(more) = all.len().checked_sub(ANNOTATIONS).filter(|more| *more > 0) {
         lines.push(format!("::notice title=heapscribe check::{more} more findings are in the log"));
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn annotation(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>, root: &Path) -> String {
+/// Of a rule that forbids findings each of them, as each is at a line of its own.
+fn parts(finding: &Finding) -> Vec<(&Finding, Option<&Reason>)> {
+    match &finding.reasons[..] {
+        [] => vec![(finding, None)],
+        reasons => reasons.iter().map(|reason| (finding, Some(reason))).collect(),
+    }
+}
+
+fn annotation(
+    checked: &Checked,
+    finding: &Finding,
+    reason: Option<&Reason>,
+    names: &NamedStacks<'_>,
+    root: &Path,
+) -> String {
     let level = if finding.verdict == Verdict::Broken { "error" } else { "warning" };
-    let worst = finding.culprits.first();
+    let worst = reason.map_or(finding.culprits.first(), |reason| reason.culprit.as_ref());
     let place = worst.and_then(|culprit| place(names, culprit.stack, root));
     let place = place.map_or(String::new(), |(file, line)| format!("file={},line={line},", property(&file)));
     let title = property(&format!("heapscribe: {}", finding.rule.shown()));
-    format!("::{level} {place}title={title}::{}", text(&message(checked, finding, worst, names)))
+    format!("::{level} {place}title={title}::{}", text(&message(checked, finding, reason, names)))
 }
 
 /// The verdict, why, and the worst stack.
-fn message(checked: &Checked, finding: &Finding, worst: Option<&Culprit>, names: &NamedStacks<'_>) -> String {
-    let mut lines = vec![one_line(checked, finding)];
+fn message(checked: &Checked, finding: &Finding, reason: Option<&Reason>, names: &NamedStacks<'_>) -> String {
+    let worst = reason.map_or(finding.culprits.first(), |reason| reason.culprit.as_ref());
+    let mut lines = match reason {
+        Some(reason) => vec![reason.line(), format!("Try: {}", reason.remedy)],
+        None => vec![one_line(checked, finding)],
+    };
     lines.extend(finding.why.iter().cloned());
     if let Some(culprit) = worst {
         lines.push(figures(checked, finding, culprit).trim().to_owned());

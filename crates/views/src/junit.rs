@@ -79,7 +79,7 @@ fn message(finding: &Finding) -> String {
 /// The line of the text, and the stacks.
 fn details(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> String {
     let mut lines = vec![line(checked, finding)];
-    lines.extend(finding.why.iter().map(|why| format!("  {why}")));
+    lines.extend(finding.remarks().iter().map(|remark| format!("  {remark}")));
     for culprit in &finding.culprits {
         lines.push(figures(checked, finding, culprit));
         let unknown = || vec!["unknown stack".to_owned()];

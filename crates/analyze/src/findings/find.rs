@@ -4,19 +4,20 @@ use super::finding::{Finding, Kind, Level};
 use super::limits::FINDINGS_OF_KIND;
 use super::owners::Owners;
 use super::{
-    burst, foreign_free, growth, late_free, leak, realloc_growth, resident_excess, rounding, sampling,
-    section, temporary,
+    arenas, burst, foreign_free, growth, late_free, leak, realloc_growth, resident_excess, rounding,
+    sampling, section, temporary,
 };
 use crate::answer::Answer;
 
 /// What looks for findings of one kind.
 type Search = fn(&Answer, &Owners) -> Vec<Finding>;
 
-const SEARCHES: [Search; 11] = [
+const SEARCHES: [Search; 12] = [
     sampling::find,
     growth::find,
     leak::find,
     burst::find,
+    arenas::find,
     resident_excess::find,
     section::find,
     late_free::find,

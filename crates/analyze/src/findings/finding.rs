@@ -13,6 +13,8 @@ pub enum Kind {
     Leak,
     /// The heap rose steeply to its peak and fell again.
     Burst,
+    /// Threads whose arenas keep more than the heap ever took.
+    Arenas,
     /// Resident memory far above the heap.
     ResidentExcess,
     /// Memory held by what one section allocated.
@@ -30,6 +32,27 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them, in their order.
+    pub const ALL: [Kind; 12] = [
+        Kind::Sampling,
+        Kind::Growth,
+        Kind::Leak,
+        Kind::Burst,
+        Kind::Arenas,
+        Kind::ResidentExcess,
+        Kind::Section,
+        Kind::LateFree,
+        Kind::Rounding,
+        Kind::Temporary,
+        Kind::ReallocGrowth,
+        Kind::ForeignFree,
+    ];
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -37,6 +60,7 @@ impl Kind {
             Kind::Growth => "growth",
             Kind::Leak => "leak",
             Kind::Burst => "burst",
+            Kind::Arenas => "arenas",
             Kind::ResidentExcess => "resident-excess",
             Kind::Section => "section",
             Kind::LateFree => "late-free",
@@ -109,6 +133,15 @@ pub enum Evidence {
         peak_bytes: u64,
         there_bytes: u64,
         there: Option<NodeId>,
+    },
+    /// One heap cannot have taken more than `heap_bytes_max`; with an arena for each of these threads it can.
+    Arenas {
+        process: usize,
+        threads: u64,
+        anonymous_bytes: u64,
+        time_ns: u64,
+        heap_bytes_max: u64,
+        arenas_bytes_max: u64,
     },
     /// The heap cannot have kept more memory of freed blocks than `freed_bytes_max`.
     ResidentExcess {

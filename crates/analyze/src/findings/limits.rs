@@ -83,6 +83,11 @@ thresholds! {
     /// ... if that is such a part of it.
     RESIDENT_EXCESS_PERCENT = 50;
 
+    /// Resident memory without files is above what one heap took at its peak by so many bytes, ...
+    ARENAS_BYTES = 16 << 20;
+    /// ... which is such a part of it, and arenas of threads can have kept all but so many bytes of it.
+    ARENAS_PERCENT = 25;
+
     /// A caller's blocks waste by rounding, or by their alignment, so many bytes at the peak, ...
     ROUNDING_BYTES = 256 << 10;
     /// ... and such a part of what the heap takes for them.

@@ -3,6 +3,7 @@
 //! Every kind is a file with one pure function over an answer, and a row of thresholds in [`limits`]. Figures are those
 //! of the answer; what losses and samples leave of them, and all words, are the business of whoever prints them.
 
+mod arenas;
 mod burst;
 mod find;
 mod finding;
@@ -14,6 +15,7 @@ mod leak;
 pub mod limits;
 mod owners;
 mod realloc_growth;
+mod resident;
 mod resident_excess;
 mod rounding;
 mod sampling;

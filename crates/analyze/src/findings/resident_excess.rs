@@ -1,23 +1,16 @@
 //! `resident-excess`: memory that belongs to no file stays resident although the heap is far smaller: fragmentation, free
 //! memory that the heap keeps, or memory that never was of this heap.
 
+use super::arenas;
 use super::finding::{Evidence, Finding, Kind, Level};
 use super::judge;
-use super::limits::{RESIDENT_EXCESS_BYTES, RESIDENT_EXCESS_PERCENT};
 use super::owners::Owners;
-use super::rounding;
-use crate::answer::{Answer, Process, Resident};
+use super::resident::{far, taken_bytes_max};
+use crate::answer::{Answer, Resident};
 
-/// Looks for it.
+/// Looks for it. Where arenas are the reason, that is another finding.
 pub(super) fn find(answer: &Answer, _: &Owners) -> Vec<Finding> {
-    let is_far = |resident: &Resident| {
-        let excess = resident.excess_bytes();
-        excess >= RESIDENT_EXCESS_BYTES
-            && judge::is_part(excess, RESIDENT_EXCESS_PERCENT, resident.anonymous_bytes)
-    };
-    // What was allocated unseen is in the resident memory and not in the heap that was seen.
-    let is_missing = |process: &Process| process.totals.lost_events > 0 || !process.off.is_empty();
-    let resident = answer.resident.filter(is_far).filter(|_| !answer.processes.iter().any(is_missing));
+    let resident = far(answer).filter(|_| arenas::seen(answer).is_none());
     let finding = resident.map(|Resident { time_ns, anonymous_bytes, heap_bytes }| Finding {
         kind: Kind::ResidentExcess,
         severity: judge::of_bytes(anonymous_bytes.saturating_sub(heap_bytes), answer),
@@ -33,14 +26,6 @@ pub(super) fn find(answer: &Answer, _: &Owners) -> Vec<Finding> {
         more: 0,
     });
     finding.into_iter().collect()
-}
-
-/// The most that a heap like glibc's can have taken: what it takes for the blocks of the peak, or more where what is
-/// missing leaves the peak open.
-fn taken_bytes_max(answer: &Answer) -> u64 {
-    let at_peak = answer.stacks.iter().map(rounding::heap_bytes).fold(0, u64::saturating_add);
-    let bounds = answer.bounds.as_ref().map(|bounds| bounds.peak.bytes);
-    at_peak.max(bounds.map_or(answer.peak.bytes, |peak| peak.high.unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use heapscribe_analyze::findings::{Kind, Level};
 
 use super::help::TEMPLATE;
 use super::salvage::StackArgs;
@@ -19,6 +21,7 @@ Examples:
   heapscribe check run.hst --max-leaked 0 --suppressions lsan.supp --junit check.xml
   heapscribe check run.hst --no-alloc-in control --thread 'rt-*'
   heapscribe check run.hst --no-alloc-after ready --process server
+  heapscribe check run.hst --no-findings high --no-finding growth
   heapscribe check new.hst --baseline old.hst --tolerance 5%
 ")]
 pub(crate) struct CheckArgs {
@@ -87,6 +90,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = RULES)]
     pub(crate) max_latency: Option<u64>,
 
+    /// Forbid findings of this severity and of higher ones, as `report` lists them
+    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = RULES)]
+    pub(crate) no_findings: Option<Severity>,
+
+    /// Forbid findings of this kind, whatever their severity; can be given several times
+    #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true, help_heading = RULES)]
+    pub(crate) no_finding: Vec<Kind>,
+
     /// Compare with an older trace: peak, leaks, allocations and temporary blocks of all processes together
     /// must not grow by more than the tolerance
     #[arg(long, value_name = "OLD.TRACE", help_heading = RULES)]
@@ -144,6 +155,30 @@ pub(crate) enum CheckFormat {
     Github,
     /// Measurements of CTest, which CDash draws over time
     Ctest,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Severity {
+    Low,
+    Medium,
+    High,
+}
+
+impl From<Severity> for Level {
+    fn from(severity: Severity) -> Level {
+        match severity {
+            Severity::Low => Level::Low,
+            Severity::Medium => Level::Medium,
+            Severity::High => Level::High,
+        }
+    }
+}
+
+/// The names of kinds of findings.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let names = PossibleValuesParser::new(Kind::ALL.map(Kind::name));
+    names.try_map(|name| Kind::named(&name).ok_or("there is no such kind"))
 }
 
 const RULES: &str = "Rules";

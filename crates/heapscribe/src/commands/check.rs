@@ -7,8 +7,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::answer::{Answer, NodeId};
-use heapscribe_analyze::busiest;
-use heapscribe_analyze::calls::{Place, Question, StackCalls, calls};
 use heapscribe_analyze::diff::{self, Paths, Side};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
@@ -17,6 +15,8 @@ use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording};
 use heapscribe_formats::model::Evicted;
 
+use super::check_calls::{origin_ns, the_busiest_second, the_slowest_calls};
+use super::check_findings;
 use super::check_format::for_build_server;
 use super::check_rules::rules;
 use super::resolver::resolver;
@@ -32,12 +32,10 @@ use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_views::check::calls::{ForbiddenCalls, forbidden};
 use heapscribe_views::check::rule::{Limited, Rule};
-use heapscribe_views::check::subject::{Subject, Worst};
+use heapscribe_views::check::subject::Subject;
 use heapscribe_views::check::suppress::{Kind, Suppressions};
 use heapscribe_views::check::unrecorded::{self, UnrecordedSubject};
-use heapscribe_views::check::{
-    Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, evicted, judge,
-};
+use heapscribe_views::check::{Checked, Finding, Verdict, Whose, baseline, evicted, judge};
 use heapscribe_views::{json, junit, text};
 
 /// Runs the command.
@@ -191,18 +189,9 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     });
     let (mut forbade, unread) = forbidden(&split.only(&numbers), &rules, &mut gathered);
     problems.extend(unread);
-    let mut checked = Checked {
-        trace: args.trace.to_string_lossy().into_owned(),
-        begin_real_ns: session.begin_real_ns,
-        processes: whose(&split, &session, &numbers).into_iter().chain(gone.map(of_evicted)).collect(),
-        host: session.host,
-        findings: Vec::new(),
-        suppressions,
-        suppressions_file: args.suppressions.as_ref().map_or(String::new(), |p| p.to_string_lossy().into()),
-        problems,
-        has_times: trace.heaplog.is_none(),
-        gathered,
-    };
+    let processes = whose(&split, &session, &numbers).into_iter().chain(gone.map(of_evicted)).collect();
+    let mut checked =
+        Checked { suppressions, problems, gathered, ..unjudged(args, trace, &session, processes) };
     let of_leaks = rules.iter().any(|rule| matches!(rule, Rule::Max(limited, _) if limited.is_of_leaks()));
     suppress(&mut checked, &mut subjects, &mut forbade, of_leaks, resolver);
     let unrecorded =
@@ -211,7 +200,30 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     checked.findings = judged(&rules, &subjects, &forbade, args.top);
     let last = subjects.recorded.len().saturating_sub(1);
     checked.findings.extend(gone.iter().flat_map(|gone| evicted::no_calls(&rules, last, gone)));
+    let answer = || {
+        let selection = if args.process.is_none() { split.whole() } else { split.only(&numbers) };
+        analyze_selection(&selection, &Options::default())
+    };
+    let counted = (&mut checked, !of_leaks);
+    let found = check_findings::judged(&rules, answer, &gaps, args.top, counted, resolver);
+    checked.findings.extend(found);
     checked
+}
+
+/// What is known before any rule is judged.
+fn unjudged(args: &CheckArgs, trace: &Opened, session: &SessionFacts, processes: Vec<Whose>) -> Checked {
+    Checked {
+        trace: args.trace.to_string_lossy().into_owned(),
+        begin_real_ns: session.begin_real_ns,
+        processes,
+        host: session.host.clone(),
+        findings: Vec::new(),
+        suppressions: Suppressions::default(),
+        suppressions_file: args.suppressions.as_ref().map_or(String::new(), |p| p.to_string_lossy().into()),
+        problems: Vec::new(),
+        has_times: trace.heaplog.is_none(),
+        gathered: Gathered::default(),
+    }
 }
 
 fn whose<H: History>(split: &Split<'_, H>, session: &SessionFacts, numbers: &[usize]) -> Vec<Whose> {
@@ -228,59 +240,6 @@ fn whose<H: History>(split: &Split<'_, H>, session: &SessionFacts, numbers: &[us
 /// Processes of which a ring has left sums only, as one.
 fn of_evicted(gone: &Evicted) -> Whose {
     Whose { program: evicted::name(gone), nth: 1, ..Whose::default() }
-}
-
-/// The origin of a process's times: the begin of the recording, where that is known.
-fn origin_ns(session: &SessionFacts, process: &ProcessFacts) -> u64 {
-    match session.begin_mono_ns {
-        0 => process.begin_mono_ns,
-        known => known.min(process.begin_mono_ns),
-    }
-}
-
-/// The second with the most allocations, and the stacks that made them.
-fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
-    let mut found = busiest::busiest(alone);
-    let blocks = |stack: &StackCalls| stack.kinds.allocations.saturating_add(stack.kinds.reallocs);
-    subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, 0, top, gathered).1;
-    let begin_ns = alone.processes().first().map_or(0, |facts| origin_ns(&alone.session(), facts));
-    found.from_ns = found.from_ns.saturating_sub(begin_ns);
-    subject.busiest = Some(found);
-}
-
-/// The slowest call, and the stacks with a call over the limit.
-fn the_slowest_calls<H: History>(
-    alone: &H,
-    subject: &mut Subject,
-    limit_ns: u64,
-    top: usize,
-    gathered: &mut Gathered,
-) {
-    let took_ns = |stack: &StackCalls| stack.worst_ns.unwrap_or(0);
-    (subject.slowest_ns, subject.by_slowest) =
-        worst(alone, Place::Anywhere, took_ns, limit_ns, top, gathered);
-}
-
-/// The largest value of a figure among all stacks at a place, and the stacks above a limit, the largest first.
-fn worst<H: History>(
-    alone: &H,
-    place: Place<'_>,
-    by: fn(&StackCalls) -> u64,
-    limit: u64,
-    top: usize,
-    gathered: &mut Gathered,
-) -> (Option<u64>, Worst) {
-    let calls = calls(alone, &[Question { place, threads: &|_| true }]);
-    let mut stacks = calls.processes.into_iter().flatten().flat_map(|found| found.stacks).collect::<Vec<_>>();
-    let most = stacks.iter().map(by).max().filter(|most| *most > 0);
-    stacks.retain(|stack| by(stack) > limit);
-    stacks.sort_by_key(|stack| (std::cmp::Reverse(by(stack)), stack.node));
-    let culprit = |stack: &StackCalls| Culprit {
-        stack: gathered.stack(&calls.tree, stack.node),
-        what: Evidence::Calls(*stack),
-    };
-    let culprits = stacks.iter().take(top).map(culprit).collect();
-    (most, Worst { culprits, more: stacks.len().saturating_sub(top) })
 }
 
 /// Applies suppressions, which needs the names of all frames.
@@ -342,7 +301,7 @@ fn judged(
             let recorded = subjects.recorded.iter().enumerate();
             recorded.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).chain(of_all).collect()
         }
-        Rule::Grew(..) => Vec::new(),
+        Rule::Grew(..) | Rule::NoFindings(_) => Vec::new(),
     };
     let of_unrecorded = |rule: &Rule| unrecorded::findings(rule, subjects.unrecorded);
     rules.iter().zip(forbade).flat_map(|of| [of_rule(of), of_unrecorded(of.0)].concat()).collect()

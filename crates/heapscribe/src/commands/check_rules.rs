@@ -5,6 +5,7 @@ use heapscribe_formats::RealTimeRules;
 
 use crate::cli::{CheckArgs, CountOrPart};
 use heapscribe_views::check::rule::{Forbidden, Limited, Rule, no_calls, recorded, without_duplicates};
+use heapscribe_views::check::unwanted::Unwanted;
 
 /// Measures that a baseline limits.
 const COMPARED: [Measure; 5] =
@@ -17,10 +18,17 @@ pub(super) fn rules(args: &CheckArgs, of_recording: &RealTimeRules) -> Vec<Rule>
     rules.extend(no_calls(&args.no_alloc_by, Forbidden::By, &[]));
     rules.extend(recorded(of_recording));
     rules.extend(limits(args));
+    rules.extend(unwanted(args).map(Rule::NoFindings));
     if args.baseline.is_some() {
         rules.extend(COMPARED.map(|measure| Rule::Grew(measure, args.tolerance)));
     }
     without_duplicates(rules)
+}
+
+/// Which findings are forbidden.
+fn unwanted(args: &CheckArgs) -> impl Iterator<Item = Unwanted> {
+    let by_severity = args.no_findings.map(|severity| Unwanted::Severity(severity.into()));
+    by_severity.into_iter().chain(args.no_finding.iter().copied().map(Unwanted::Kind))
 }
 
 /// Rules that a figure must not be above a limit.

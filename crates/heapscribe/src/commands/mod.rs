@@ -4,6 +4,8 @@ pub(crate) mod agent;
 mod agent_rate;
 pub(crate) mod cargo;
 pub(crate) mod check;
+mod check_calls;
+mod check_findings;
 mod check_format;
 mod check_rules;
 pub(crate) mod completions;

@@ -158,6 +158,17 @@ fn resident_excess() {
 }
 
 #[test]
+fn arenas() {
+    let finding = check("arenas", "arenas", None, &[]);
+    let number = |key: &str| finding["evidence"][key].as_u64().unwrap();
+    assert_eq!(number("threads"), 6, "{finding}");
+    // What one thread took, which is given back before the next takes as much.
+    assert!((8_000_000..10_000_000).contains(&number("heap_bytes_max")), "{finding}");
+    assert!(number("anonymous_bytes") > 40_000_000, "{finding}");
+    assert!(finding["try"].as_str().unwrap().contains("MALLOC_ARENA_MAX=2"), "{finding}");
+}
+
+#[test]
 fn rounding() {
     let finding = check("rounding", "rounding", Some("make_block"), &[]);
     assert_eq!(finding["evidence"]["heap_bytes"], 3_200_000);
@@ -212,4 +223,75 @@ fn any_trace_keeps_to_a_screen() {
             assert!(text.contains(part), "{options:?}: {part} in {text}");
         }
     }
+}
+
+/// Exit code, output and the rule's object of a check of a trace.
+fn checked(trace: &Path, rules: &[&str]) -> (i32, String, Value) {
+    let check = |more: &[&str]| {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+        let mut command = heapscribe();
+        command.arg("check").arg(trace).args(rules).args(more).env("GITHUB_WORKSPACE", source);
+        command.output().unwrap()
+    };
+    let text = check(&["--format", "github"]);
+    let json: Value = serde_json::from_slice(&check(&["--json"]).stdout).unwrap();
+    (text.status.code().unwrap(), String::from_utf8(text.stdout).unwrap(), json["rules"][0].clone())
+}
+
+#[test]
+fn a_finding_breaks_a_build() {
+    let place = Place::new();
+    let program = programs(&place);
+    let bad = Run::new(&place, &program).args(["rounding", "bad"]);
+    assert_eq!(bad.recorded().code, 0);
+    let (code, text, rule) = checked(&bad.trace(), &["--no-finding", "rounding"]);
+    assert_eq!((code, &rule["verdict"], &rule["of"]), (4, &"broken".into(), &"rounding".into()), "{text}");
+    assert_eq!((&rule["found"]["value"], &rule["unit"]), (&1.into(), &"findings".into()), "{rule:#}");
+    assert_eq!(rule["findings"][0]["kind"], "rounding", "{rule:#}");
+    assert_eq!(rule["stacks"][0]["frames"][0]["function"], "make_block", "{rule:#}");
+    assert!(text.contains("\n      rounding (medium; confidence: high): make_block asked for"), "{text}");
+    let annotation =
+        text.lines().find(|line| line.starts_with("::error file=findings.c,line=")).expect(&text);
+    assert!(annotation.contains("title=heapscribe%3A no-finding rounding::rounding (medium"), "{annotation}");
+    // Waste that takes no more than the peak twice over is not of high severity.
+    assert_eq!(checked(&bad.trace(), &["--no-findings", "high"]).0, 0);
+    assert_eq!(checked(&bad.trace(), &["--no-findings", "medium"]).0, 4);
+
+    let good = Run::new(&place, &program).args(["rounding", "good"]);
+    assert_eq!(good.recorded().code, 0);
+    let (code, text, rule) = checked(&good.trace(), &["--no-finding", "rounding", "--no-finding", "leak"]);
+    assert_eq!((code, &rule["verdict"]), (0, &"holds".into()), "{text}");
+    assert!(text.contains("no-finding rounding of all processes: no findings"), "{text}");
+}
+
+/// What was not seen proves nothing: samples that are too few, a program that a signal killed.
+#[test]
+fn findings_that_a_trace_cannot_show_are_undecided() {
+    let place = Place::new();
+    let program = programs(&place);
+    let sampled = Run::new(&place, &program).args(["sampling", "bad"]).options(["--sample", "1MiB"]);
+    assert_eq!(sampled.recorded().code, 0);
+    let (code, text, rule) = checked(&sampled.trace(), &["--no-finding", "temporary"]);
+    assert_eq!((code, &rule["verdict"]), (3, &"undecided".into()), "{text}");
+    assert!(rule["why"][0].as_str().unwrap().starts_with("Samples are too few"), "{rule:#}");
+    let killed = Run::new(&place, &program).args(["killed", "bad"]);
+    killed.recorded();
+    let (code, text, rule) = checked(&killed.trace(), &["--no-finding", "leak"]);
+    assert_eq!((code, &rule["findings"][0]["kind"]), (3, &"leak".into()), "{text}");
+}
+
+/// A suppressed leak is no finding either, and the line of the file was used.
+#[test]
+fn suppressed_leaks_are_no_findings() {
+    let place = Place::new();
+    let program = programs(&place);
+    let leak = Run::new(&place, &program).args(["leak", "bad"]);
+    assert_eq!(leak.recorded().code, 0);
+    assert_eq!(checked(&leak.trace(), &["--no-finding", "leak"]).0, 4);
+    let known = place.path("known.supp");
+    std::fs::write(&known, "leak:^make_block\n").unwrap();
+    let rules = ["--no-finding", "leak", "--suppressions", known.to_str().unwrap()];
+    let (code, text, _) = checked(&leak.trace(), &rules);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("leak:^make_block suppressed 100,000 bytes (97.7 KiB) in 50 blocks"), "{text}");
 }

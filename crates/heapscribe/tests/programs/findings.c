@@ -157,6 +157,45 @@ static void resident_excess(int is_bad) {
     free_blocks(0, BLOCKS);
 }
 
+enum { WORKERS = 6, SMALL = 8000 };
+
+static pthread_barrier_t all_there;
+
+// Takes 8 MB and frees them, but for the last block, behind which the arena cannot be given back.
+static void take_and_free(void) {
+    void **taken = make_block(SMALL * sizeof *taken);
+    for (int i = 0; i < SMALL; i++) taken[i] = make_block(1000);
+    for (int i = 0; i < SMALL - 1; i++) free(taken[i]);
+    free(taken);
+}
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_turns(void *unused) {
+    (void)unused;
+    free(make_block(100));
+    pthread_barrier_wait(&all_there);
+    pthread_mutex_lock(&turn);
+    take_and_free();
+    pthread_mutex_unlock(&turn);
+    pthread_barrier_wait(&all_there);
+    return NULL;
+}
+
+// Threads that need much one after the other, each in its own arena; the twin does it all in one.
+static void arenas(int is_bad) {
+    pthread_t workers[WORKERS];
+    int threads = is_bad ? WORKERS : 0;
+    pthread_barrier_init(&all_there, NULL, threads + 1);
+    for (int i = 0; i < threads; i++) pthread_create(&workers[i], NULL, take_turns, NULL);
+    pthread_barrier_wait(&all_there);
+    for (int i = threads; i < WORKERS; i++) take_and_free();
+    pthread_barrier_wait(&all_there);
+    for (int i = 0; i < threads; i++) pthread_join(workers[i], NULL);
+    // So long that memory is sampled on a busy machine, too.
+    for (int i = 0; i < 10; i++) wait_ms(100);
+}
+
 // A block for each number; the twin has one for all.
 static void rounding(int is_bad) {
     if (is_bad)
@@ -207,6 +246,7 @@ static const struct {
     {"late-free", late_free},
     {"foreign-free", foreign_free},
     {"resident-excess", resident_excess},
+    {"arenas", arenas},
     {"rounding", rounding},
     {"alignment", alignment},
     {"section", section},

@@ -65,6 +65,7 @@ pub fn grew(
         why,
         culprits,
         more,
+        reasons: Vec::new(),
     })
 }
 

@@ -66,6 +66,7 @@ pub fn limit(
         why,
         culprits: worst.culprits,
         more: worst.more,
+        reasons: Vec::new(),
     })
 }
 
@@ -247,6 +248,7 @@ pub fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Unit, why
         why: vec![why.to_owned()],
         culprits: Vec::new(),
         more: 0,
+        reasons: Vec::new(),
     }
 }
 
@@ -305,6 +307,7 @@ fn no_calls_of(
         why,
         culprits: stacks.iter().take(top).map(culprit).collect(),
         more: stacks.len().saturating_sub(top),
+        reasons: Vec::new(),
     }
 }
 

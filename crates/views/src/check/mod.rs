@@ -4,20 +4,22 @@
 //!
 //! The way: [`rule`] says what is asked for, [`subject`] gathers the figures of each process, [`calls`] those
 //! of places where there must be no calls, [`judge`] holds them against the limits, [`baseline`] compares with
-//! an older trace. [`suppress`] removes what suppressions accept.
+//! an older trace. [`no_findings`] forbids findings. [`suppress`] removes what suppressions accept.
 
 pub mod baseline;
 mod by_rule;
 pub mod calls;
 pub mod evicted;
 pub mod judge;
+pub mod no_findings;
 mod pattern;
 pub mod rule;
 pub mod subject;
 pub mod suppress;
 pub mod unit;
 pub mod unrecorded;
+pub mod unwanted;
 mod verdict;
 
 pub use by_rule::{OfRule, by_rule};
-pub use verdict::{Checked, Culprit, Evidence, Finding, Verdict, Whose};
+pub use verdict::{Checked, Culprit, Evidence, Finding, Reason, Verdict, Whose};

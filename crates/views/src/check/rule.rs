@@ -6,6 +6,7 @@ use heapscribe_formats::RealTimeRules;
 use heapscribe_symbols::lossy;
 
 use super::unit::Unit;
+use super::unwanted::Unwanted;
 
 /// A figure of a process that has a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +124,8 @@ pub enum Rule {
     Max(Limited, f64),
     /// No more than in the baseline and the tolerance, a part of 1.
     Grew(Measure, f64),
+    /// No such finding.
+    NoFindings(Unwanted),
 }
 
 impl Rule {
@@ -134,6 +137,7 @@ impl Rule {
             Rule::NoCalls(Forbidden::By(_), _) => "no-alloc-by".to_owned(),
             Rule::Max(limited, _) => limited.name().to_owned(),
             Rule::Grew(measure, _) => format!("baseline {}", measure.name()),
+            Rule::NoFindings(unwanted) => unwanted.flag().to_owned(),
         }
     }
 
@@ -142,16 +146,17 @@ impl Rule {
         match self {
             Rule::NoCalls(..) => true,
             Rule::Max(limited, _) => limited.adds_up(),
-            Rule::Grew(..) => false,
+            Rule::Grew(..) | Rule::NoFindings(_) => false,
         }
     }
 
-    /// The section, mark or thread.
+    /// The section, mark, thread, severity or kind of finding.
     pub fn place(&self) -> Option<&str> {
         match self {
             Rule::NoCalls(Forbidden::In(name) | Forbidden::After(name) | Forbidden::By(name), _) => {
                 Some(name)
             }
+            Rule::NoFindings(unwanted) => Some(unwanted.name()),
             _ => None,
         }
     }
@@ -166,6 +171,7 @@ impl Rule {
             }
             Rule::Max(limited, limit) => format!("{name} {}", limited.unit().limit(*limit)),
             Rule::Grew(_, tolerance) => format!("{name} +{}%", (tolerance * 1e4).round() / 100.0),
+            Rule::NoFindings(unwanted) => format!("{name} {}", unwanted.name()),
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Unit {
     Ns,
     /// A part of 1.
     Part,
+    /// Findings.
+    Findings,
 }
 
 impl Unit {
@@ -29,6 +31,7 @@ impl Unit {
             Unit::BlocksPerSecond => "blocks_per_second",
             Unit::Ns => "ns",
             Unit::Part => "part",
+            Unit::Findings => "findings",
         }
     }
 
@@ -42,6 +45,7 @@ impl Unit {
             Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
             Unit::Ns => duration(whole),
             Unit::Part => format!("{:.1} %", value * 100.0),
+            Unit::Findings => counted(whole, "finding"),
         }
     }
 
@@ -59,7 +63,7 @@ impl Unit {
         let whole = value.round().max(0.0) as u64;
         match self {
             Unit::Bytes => short_bytes(whole),
-            Unit::Blocks | Unit::Calls => count(whole),
+            Unit::Blocks | Unit::Calls | Unit::Findings => count(whole),
             Unit::BlocksPerSecond => format!("{}/s", count(whole)),
             Unit::Ns => duration(whole),
             Unit::Part => format!("{:.1} %", value * 100.0),

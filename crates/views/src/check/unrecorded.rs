@@ -56,6 +56,7 @@ pub fn findings(rule: &Rule, subjects: &[UnrecordedSubject]) -> Vec<Finding> {
     let unit = match rule {
         Rule::Max(limited, _) => limited.unit(),
         Rule::NoCalls(..) => Unit::Calls,
+        Rule::NoFindings(_) => Unit::Findings,
         Rule::Grew(..) => return Vec::new(),
     };
     subjects.iter().map(|subject| judge::undecided(rule, subject.process, unit, &subject.why)).collect()

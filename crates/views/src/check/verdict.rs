@@ -3,6 +3,7 @@
 use heapscribe_analyze::answer::{Amount, NodeId};
 use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
+use heapscribe_analyze::findings::Finding as Analyzed;
 use heapscribe_analyze::gathered::Gathered;
 
 use super::rule::Rule;
@@ -64,6 +65,28 @@ pub struct Culprit {
     pub what: Evidence,
 }
 
+/// A finding as reports have it, in words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reason {
+    /// The finding itself.
+    pub finding: Analyzed,
+    /// What was seen.
+    pub summary: String,
+    /// What to try.
+    pub remedy: String,
+    /// The stack with most of it.
+    pub culprit: Option<Culprit>,
+}
+
+impl Reason {
+    /// `leak (high; confidence: medium): Never freed: ...`.
+    pub fn line(&self) -> String {
+        let Analyzed { kind, severity, confidence, .. } = &self.finding;
+        let (kind, severity, confidence) = (kind.name(), severity.name(), confidence.name());
+        format!("{kind} ({severity}; confidence: {confidence}): {}", self.summary)
+    }
+}
+
 /// The outcome of a rule in a process, or in all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
@@ -88,6 +111,15 @@ pub struct Finding {
     pub culprits: Vec<Culprit>,
     /// How many there are besides.
     pub more: usize,
+    /// The findings that break a rule which forbids them, the worst first.
+    pub reasons: Vec<Reason>,
+}
+
+impl Finding {
+    /// All that is remarked on it, a line each: what it forbids and was found, and `why`.
+    pub fn remarks(&self) -> Vec<String> {
+        self.reasons.iter().map(Reason::line).chain(self.why.iter().cloned()).collect()
+    }
 }
 
 /// All that was found out.

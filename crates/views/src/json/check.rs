@@ -8,7 +8,7 @@ use super::parts::{BlocksJson, FrameJson};
 use crate::check::rule::Rule;
 use crate::check::suppress::Suppression;
 use crate::check::unit::Unit;
-use crate::check::{Checked, Culprit, Evidence, Finding};
+use crate::check::{Checked, Culprit, Evidence, Finding, Reason};
 use heapscribe_symbols::NamedStacks;
 
 /// Changes when a key changes its name or meaning.
@@ -33,7 +33,7 @@ pub fn object(checked: &Checked, names: &NamedStacks<'_>) -> Value {
 fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Value {
     let process = finding.process.and_then(|n| checked.processes.get(n));
     let of_culprit = |culprit: &Culprit| self::culprit(checked, finding, culprit, names);
-    json!({
+    let mut object = json!({
         "rule": finding.rule.name(),
         "of": finding.rule.place(),
         "threads": if let Rule::NoCalls(_, threads) = &finding.rule { threads.as_slice() } else { &[] },
@@ -45,13 +45,30 @@ fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Val
         "why": finding.why,
         "stacks": finding.culprits.iter().map(of_culprit).collect::<Vec<_>>(),
         "more_stacks": finding.more,
+    });
+    if matches!(finding.rule, Rule::NoFindings(_)) {
+        object["findings"] = finding.reasons.iter().map(reason).collect();
+    }
+    object
+}
+
+/// A finding that the rule forbids; its stack is among those of the rule.
+fn reason(reason: &Reason) -> Value {
+    json!({
+        "kind": reason.finding.kind.name(),
+        "severity": reason.finding.severity.name(),
+        "confidence": reason.finding.confidence.name(),
+        "summary": reason.summary,
+        "try": reason.remedy,
     })
 }
 
 /// Whole numbers of what can be counted.
 fn number(value: f64, unit: Unit) -> Value {
     match unit {
-        Unit::Bytes | Unit::Blocks | Unit::Calls | Unit::Ns => json!(value.round().max(0.0) as u64),
+        Unit::Bytes | Unit::Blocks | Unit::Calls | Unit::Ns | Unit::Findings => {
+            json!(value.round().max(0.0) as u64)
+        }
         Unit::BlocksPerSecond | Unit::Part => json!((value * 1e4).round() / 1e4),
     }
 }

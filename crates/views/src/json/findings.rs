@@ -104,6 +104,12 @@ fn evidence(evidence: &Evidence) -> Map<String, Value> {
             "rose_bytes": rose_bytes, "within_ns": within_ns, "peak_bytes": peak_bytes, "there_bytes": there_bytes,
             "there_stack": there.map(|node| node.0),
         }),
+        Evidence::Arenas { process, threads, anonymous_bytes, time_ns, heap_bytes_max, arenas_bytes_max } => {
+            json!({
+                "process": process, "threads": threads, "anonymous_bytes": anonymous_bytes, "time_ns": time_ns,
+                "heap_bytes_max": heap_bytes_max, "arenas_bytes_max": arenas_bytes_max,
+            })
+        }
         Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns, freed_bytes_max } => json!({
             "anonymous_bytes": anonymous_bytes, "heap_bytes": heap_bytes, "time_ns": time_ns,
             "freed_bytes_max": freed_bytes_max,

@@ -7,6 +7,7 @@ use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
 use super::annotations::kinds;
+use super::findings::wrapped;
 use super::out::{Out, heading};
 use super::stack_list::StackPrinter;
 use crate::check::judge::range;
@@ -23,6 +24,9 @@ const HOLDING_SHOWN: usize = 3;
 const WITH_STACKS: usize = 3;
 /// Processes that break a rule, or in which it is undecided, that have a line each.
 const WITH_LINE: usize = 10;
+
+/// Columns before a remark.
+const REMARK: usize = 6;
 
 /// Prints all of it.
 pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>, width: usize) -> io::Result<()> {
@@ -51,7 +55,7 @@ fn failing(
 ) -> io::Result<()> {
     for (n, finding) in findings.iter().take(WITH_LINE).enumerate() {
         writeln!(out, "{}", line(checked, finding))?;
-        finding.why.iter().try_for_each(|why| writeln!(out, "      {why}"))?;
+        remarks(out, finding, stacks.width())?;
         if n < WITH_STACKS {
             culprits(out, checked, finding, stacks)?;
         }
@@ -60,6 +64,18 @@ fn failing(
         [] => Ok(()),
         more => writeln!(out, "           {}", rest(more)),
     }
+}
+
+/// The findings that a rule forbids, each with what to try, and why it is undecided.
+fn remarks(out: Out<'_>, finding: &Finding, width: usize) -> io::Result<()> {
+    for reason in &finding.reasons {
+        for text in [reason.line(), format!("Try: {}", reason.remedy)] {
+            for line in wrapped(&format!("{:REMARK$}{text}", ""), width, REMARK) {
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    finding.why.iter().try_for_each(|why| writeln!(out, "{:REMARK$}{why}", ""))
 }
 
 fn culprits(
@@ -138,12 +154,15 @@ pub fn found(finding: &Finding) -> String {
         let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
         let limit = match (&finding.rule, finding.verdict) {
             (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
-            (_, Verdict::Broken) if !is_forbidden && figure.value > finding.limit => over(finding, &figure),
+            (Rule::NoCalls(..) | Rule::NoFindings(_), _) => String::new(),
+            (_, Verdict::Broken) if figure.value > finding.limit => over(finding, &figure),
             _ => String::new(),
         };
-        let none = is_forbidden && figure.value == 0.0;
+        let is_finding = matches!(finding.rule, Rule::NoFindings(_));
+        let none = figure.value == 0.0;
         let shown = match finding {
-            _ if none => "no calls".to_owned(),
+            _ if none && is_finding => "no findings".to_owned(),
+            _ if none && is_forbidden => "no calls".to_owned(),
             of if of.is_bounded && is_estimate(&figure) => range(&figure, of.unit),
             of => of.unit.shown(figure.value),
         };
@@ -166,7 +185,11 @@ fn is_estimate(figure: &Figure) -> bool {
 pub fn figures(checked: &Checked, finding: &Finding, culprit: &Culprit) -> String {
     match culprit.what {
         Evidence::Blocks(amount) if finding.unit == Unit::Calls => counted(amount.blocks, "call"),
-        Evidence::Blocks(amount) if matches!(finding.unit, Unit::Bytes) => {
+        // Of blocks that others freed only the number is known.
+        Evidence::Blocks(amount) if finding.unit == Unit::Findings && amount.bytes == 0 => {
+            counted(amount.blocks, "block")
+        }
+        Evidence::Blocks(amount) if matches!(finding.unit, Unit::Bytes | Unit::Findings) => {
             format!("{} in {}", bytes(amount.bytes), counted(amount.blocks, "block"))
         }
         Evidence::Blocks(amount) => format!("{} of {}", counted(amount.blocks, "block"), bytes(amount.bytes)),

@@ -62,6 +62,11 @@ impl<'a> StackPrinter<'a> {
     }
 
     /// Begins a list whose heading stands there already.
+    /// The width of a line.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.list);
     }

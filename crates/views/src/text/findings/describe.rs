@@ -30,10 +30,32 @@ pub struct Described {
 
 /// Looks for all findings of an answer, of which all stacks have names.
 pub fn describe(answer: &Answer, names: &NamedStacks<'_>, trace: &str, folded: &Folded) -> Vec<Described> {
+    let left = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0).map(|stack| stack.node);
+    let is_runtimes = |node: &NodeId| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some();
     let mut own = OwnCallers::folding(names, folded);
-    let owners = owners(answer, names, &mut own);
+    with(answer, names, trace, &mut own, left.filter(is_runtimes).collect())
+}
+
+/// The same, where other blocks may be left at the end than those of runtime libraries.
+pub fn describe_but(
+    answer: &Answer,
+    names: &NamedStacks<'_>,
+    trace: &str,
+    accepted: &BTreeSet<NodeId>,
+) -> Vec<Described> {
+    with(answer, names, trace, &mut OwnCallers::folding(names, &Folded::default()), accepted.clone())
+}
+
+fn with(
+    answer: &Answer,
+    names: &NamedStacks<'_>,
+    trace: &str,
+    own: &mut OwnCallers<'_>,
+    may_stay: BTreeSet<NodeId>,
+) -> Vec<Described> {
+    let owners = Owners { of_runtime: may_stay, ..owners(answer, own) };
     let findings = find(answer, &owners);
-    findings.into_iter().map(|finding| described(finding, answer, names, trace, &mut own)).collect()
+    findings.into_iter().map(|finding| described(finding, answer, names, trace, own)).collect()
 }
 
 fn described(
@@ -53,16 +75,13 @@ fn described(
     Described { summary: format!("{sentence}{}.", losses(&finding, answer)), remedy, culprits, finding }
 }
 
-/// Which stacks have the same own caller, and which are of blocks that runtime libraries keep.
-fn owners(answer: &Answer, names: &NamedStacks<'_>, own: &mut OwnCallers<'_>) -> Owners {
+/// Which stacks have the same own caller.
+fn owners(answer: &Answer, own: &mut OwnCallers<'_>) -> Owners {
     let mut owners = Owners::default();
     let all = answer.stacks.iter().map(|stack| (stack.node, stack.allocated.bytes));
     for (number, merged) in (0..).zip(own.merge(all)) {
         owners.of.extend(merged.parts.iter().map(|(node, _)| (*node, number)));
     }
-    let left = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
-    let is_runtimes = |node: &NodeId| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some();
-    owners.of_runtime = left.map(|stack| stack.node).filter(is_runtimes).collect::<BTreeSet<_>>();
     owners
 }
 

@@ -7,5 +7,5 @@ mod summary;
 mod who;
 
 pub use blocks::{blocks, wrapped};
-pub use describe::{Described, describe};
+pub use describe::{Described, describe, describe_but};
 pub use who::Who;

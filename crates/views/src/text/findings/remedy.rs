@@ -51,6 +51,7 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
              another heap: `heapscribe run --heap tlsf -- {}`.",
             command(facts)
         ),
+        Evidence::Arenas { .. } => arenas(facts),
         Evidence::ResidentExcess { .. } => resident_excess(finding, facts, trace),
         Evidence::Rounding { over_aligned: true, .. } => {
             "Ask for the alignment that is needed, or put several objects into one aligned block.".to_owned()
@@ -75,6 +76,18 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
 fn command(facts: &Facts<'_>) -> String {
     let command: Vec<_> = facts.answer.command.iter().map(|part| lossy(part)).collect();
     if command.is_empty() { "CMD".to_owned() } else { command.join(" ") }
+}
+
+/// glibc's heap has a setting for it.
+fn arenas(facts: &Facts<'_>) -> String {
+    if hints::has_other_heap(facts.answer) {
+        return "Limit the arenas and caches of threads in the settings of its heap.".to_owned();
+    }
+    format!(
+        "Record it with two arenas for all threads, and compare the resident memory: \
+         `MALLOC_ARENA_MAX=2 heapscribe record -- {}`. Or let fewer threads do what needs much memory.",
+        command(facts)
+    )
 }
 
 /// Only memory of freed blocks can be returned, and only libc's heap has a call for that.

@@ -88,6 +88,7 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             facts.bytes(*heap_bytes),
             duration(*time_ns)
         ),
+        Evidence::Arenas { .. } => arenas(&finding.evidence, facts),
         Evidence::Rounding { .. } => rounding(&finding.evidence, facts),
         Evidence::Sampling { samples, low_bytes, high_bytes, .. } => format!(
             "Samples are too few to judge: the peak rests on {} and lies between {} and {} (95 %)",
@@ -124,6 +125,21 @@ fn growth(evidence: &Evidence, facts: &Facts<'_>) -> String {
         facts.bytes(*to_bytes),
         duration(*over_ns),
         plus_minus()
+    )
+}
+
+fn arenas(evidence: &Evidence, facts: &Facts<'_>) -> String {
+    let Evidence::Arenas { process, threads, anonymous_bytes, time_ns, heap_bytes_max, .. } = evidence else {
+        return String::new();
+    };
+    format!(
+        "{} of resident memory belonged to no file {} after the start, and one heap for all threads would never have \
+         taken more than {}: the arenas of {}{} keep what each of them freed",
+        short_bytes(*anonymous_bytes),
+        duration(*time_ns),
+        facts.bytes(*heap_bytes_max),
+        counted(*threads, "thread"),
+        facts.of_process(*process)
     )
 }
 

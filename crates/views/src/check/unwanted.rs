@@ -1,0 +1,105 @@
+//! Findings that a program must not have: all from a severity on, or all of a kind.
+
+use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::findings::{Finding, Kind, Level};
+
+/// Which findings are forbidden.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unwanted {
+    /// Those that are as severe as this, and more severe ones.
+    Severity(Level),
+    /// Those of a kind.
+    Kind(Kind),
+}
+
+impl Unwanted {
+    /// The flag, without its dashes.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Unwanted::Severity(_) => "no-findings",
+            Unwanted::Kind(_) => "no-finding",
+        }
+    }
+
+    /// The severity or the kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unwanted::Severity(level) => level.name(),
+            Unwanted::Kind(kind) => kind.name(),
+        }
+    }
+
+    /// Whether it forbids this finding.
+    pub fn forbids(self, finding: &Finding) -> bool {
+        match self {
+            // The most severe is the least.
+            Unwanted::Severity(level) => finding.severity <= level,
+            Unwanted::Kind(kind) => finding.kind == kind,
+        }
+    }
+
+    fn is_about(self, kinds: &[Kind]) -> bool {
+        match self {
+            Unwanted::Severity(_) => true,
+            Unwanted::Kind(kind) => kinds.contains(&kind),
+        }
+    }
+
+    /// Why the recording cannot show such a finding although nothing is missing from it.
+    pub(crate) fn gaps(self, answer: &Answer, has_times: bool) -> Vec<&'static str> {
+        let by_time = [Kind::Growth, Kind::Burst, Kind::LateFree];
+        let at_end = [Kind::Leak, Kind::LateFree];
+        [
+            (self.is_about(&by_time) && !has_times, "the recording has no times"),
+            (self.is_about(&at_end) && !answer.complete, "the recording ended before a process did"),
+            // That a short program was never sampled is no reason to doubt the rest.
+            (
+                self == Unwanted::Kind(Kind::ResidentExcess) && answer.resident.is_none(),
+                "resident memory was never sampled",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(is_gap, why)| is_gap.then_some(why))
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::findings::Evidence;
+
+    use super::*;
+
+    fn check(unwanted: Unwanted, kind: Kind, severity: Level, expected: bool) {
+        let finding = Finding {
+            kind,
+            severity,
+            confidence: Level::Low,
+            evidence: Evidence::ForeignFree { freed: 1, by_others: 1 },
+            culprits: Vec::new(),
+            more: 0,
+        };
+        assert_eq!(unwanted.forbids(&finding), expected, "{unwanted:?} {kind:?} {severity:?}");
+    }
+
+    #[test]
+    fn a_severity_forbids_what_is_worse() {
+        check(Unwanted::Severity(Level::Medium), Kind::Leak, Level::High, true);
+        check(Unwanted::Severity(Level::Medium), Kind::Leak, Level::Medium, true);
+        check(Unwanted::Severity(Level::Medium), Kind::Leak, Level::Low, false);
+        check(Unwanted::Kind(Kind::Leak), Kind::Leak, Level::Low, true);
+        check(Unwanted::Kind(Kind::Leak), Kind::Burst, Level::High, false);
+    }
+
+    #[test]
+    fn what_never_ended_may_still_free() {
+        let answer = Answer::default();
+        let ended = "the recording ended before a process did";
+        assert_eq!(Unwanted::Kind(Kind::Leak).gaps(&answer, false), [ended]);
+        assert_eq!(Unwanted::Kind(Kind::Burst).gaps(&answer, true), [""; 0]);
+        assert_eq!(
+            Unwanted::Severity(Level::High).gaps(&answer, false),
+            ["the recording has no times", ended]
+        );
+    }
+}
