@@ -4,6 +4,7 @@
 //! what was lost stands next to it. *It refuses* to look anything up: it opens no file and prints to what it is given.
 #![forbid(unsafe_code)]
 
+mod allocator;
 mod annotations;
 pub mod build_server;
 pub mod check;

@@ -35,7 +35,7 @@ fn massifs_tree_becomes_stacks_with_what_is_their_own() {
     let profile = read_massif(MASSIF.as_bytes()).unwrap();
     let expected = [
         ("main@p.c:9;make(int)@p.c:5", 50),
-        ("???@/lib/q.so:0;make(int)@p.c:5", 20),
+        ("0x30@/lib/q.so:0;make(int)@p.c:5", 20),
         ("make(int)@p.c:5", 10),
         ("[in 3 places, all below massif's threshold]@:0", 20),
     ];

@@ -340,7 +340,7 @@ fn compare(
     }
     let mut paths = Paths::default();
     let sides: Vec<Side<'_>> =
-        (0..2).map(|n| super::diff::side(&answers[n], &names[n], &mut paths)).collect();
+        (0..2).map(|n| super::diff::side(&answers[n], &names[n], &mut paths, false)).collect();
     for rule in &rules(args, &Default::default()) {
         let Rule::Grew(measure, _) = rule else { continue };
         let diff = diff::diff(&sides[0], &sides[1], *measure);

@@ -20,8 +20,7 @@ use crate::cli::{DiffArgs, DiffSide, Metric};
 use heapscribe_convert::profile_sums::Sums;
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
-use heapscribe_symbols::NamedStacks;
-use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedFrame, NamedStacks, Resolver};
 use heapscribe_views::comparison::{Compared, Sides};
 use heapscribe_views::{json, text};
 
@@ -35,7 +34,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let answers = [answer(0)?, answer(1)?];
     let resolver = resolver(&args.symbols, &[&traces[0], &traces[1]])?;
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
-    let diff = compare(&answers, &names, measure);
+    // Another run of a program has what is in no file elsewhere; profiles of one process, or of files that are not
+    // moved, have the same addresses.
+    let by_address = traces.iter().all(|trace| trace.profile.is_some());
+    let diff = compare(&answers, &names, measure, by_address);
     let shown = sides.each_ref().map(|side| side.file.to_string_lossy());
     let compared = |n: usize| Compared {
         trace: &shown[n],
@@ -123,17 +125,26 @@ fn names<'a>(answer: &'a Answer, measure: Measure, resolver: &Resolver) -> Named
     NamedStacks::look_up(&answer.tree, wanted.map(|stack| stack.node), resolver)
 }
 
-fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], measure: Measure) -> Diff {
+fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], measure: Measure, by_address: bool) -> Diff {
     let mut paths = Paths::default();
-    let mut side = |n: usize| side(&answers[n], &names[n], &mut paths);
+    let mut side = |n: usize| side(&answers[n], &names[n], &mut paths, by_address);
     let (before, after) = (side(0), side(1));
     diff::diff(&before, &after, measure)
 }
 
-/// One side of a comparison, by names that are stable across builds.
-pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut Paths) -> Side<'a> {
+/// One side of a comparison, by names that are stable across builds; of code in no file by address, or as one.
+pub(super) fn side<'a>(
+    answer: &'a Answer,
+    names: &NamedStacks<'_>,
+    paths: &mut Paths,
+    by_address: bool,
+) -> Side<'a> {
     let stable = |frame: &Frame| -> Vec<String> {
-        names.lines(frame, false).iter().rev().map(|line| line.stable_name()).collect()
+        let name = |line: &NamedFrame| match by_address && line.function.is_none() {
+            true => line.name(),
+            false => line.stable_name(),
+        };
+        names.lines(frame, false).iter().rev().map(name).collect()
     };
     Side { answer, paths: paths.merge(&answer.tree, stable) }
 }

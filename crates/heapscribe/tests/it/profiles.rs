@@ -127,6 +127,43 @@ fn blocks_that_were_not_counted_are_no_zeros() {
     }
 }
 
+/// All memory is allocated in the allocator, which explains nothing: `jeprof` leaves its functions out, too.
+#[test]
+fn hotspots_are_not_of_the_allocator() {
+    let work = Work::new();
+    for (file, who) in [("dhat.out", "make"), ("jemalloc.heap", "blocks+0x")] {
+        let first = work.run(&format!("hotspots {file}"));
+        assert!(first.contains(who), "{file}: {first}");
+        assert!(!first.contains("malloc"), "{file}: {first}");
+    }
+}
+
+/// Stacks of which nothing is known but addresses are different stacks.
+#[test]
+fn addresses_without_names_stay_apart() {
+    let work = Work::new();
+    let stack = |bytes: u64, address: u64| format!("1: {bytes} [1: {bytes}] @ {address:#x} 0x900 0x901\n");
+    let stacks: String = (1..=7).map(|n| stack(n * 100, 0x1000 * n)).collect();
+    let profile = format!("heap profile: 7: 2800 [7: 2800] @ heapprofile\n{stacks}\nMAPPED_LIBRARIES:\n");
+    std::fs::write(work.dir.path().join("bare.heap"), profile).unwrap();
+    std::fs::write(
+        work.dir.path().join("empty.heap"),
+        "heap profile: 1: 1 [1: 1] @ heapprofile\n1: 1 [1: 1] @ 0x9999\n\nMAPPED_LIBRARIES:\n",
+    )
+    .unwrap();
+    let diff: Value = serde_json::from_str(&work.run("diff empty.heap bare.heap --json")).unwrap();
+    assert_eq!(diff["grew"]["stacks"], 7, "{diff}");
+    let massif = std::fs::read_to_string(work.dir.path().join("massif.out")).unwrap();
+    let nameless = massif.replace("keep_many (blocks.c:7)", "??? (in /src/blocks)");
+    let nameless = nameless.replace("make (blocks.c:6)", "??? (in /src/blocks)");
+    std::fs::write(work.dir.path().join("stripped.out"), nameless).unwrap();
+    let report = work.run("report stripped.out");
+    assert!(!report.contains("recursive") && !report.contains("???"), "{report}");
+    let folded = work.run("convert stripped.out --to folded -o /dev/stdout --force");
+    assert_eq!(folded.lines().count(), 2, "{folded}");
+    assert!(folded.contains("main;0x109189;0x109151 40000"), "{folded}");
+}
+
 #[test]
 fn every_view_takes_a_profile() {
     let work = Work::new();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 
+use crate::allocator::is_allocator;
 use crate::own::Identity;
 
 /// An index into the functions; 0 is the unknown stack.
@@ -18,7 +19,7 @@ const NAMELESS_MAX: usize = 2;
 struct Line {
     function: FunctionId,
     line: Option<u32>,
-    is_recorders: bool,
+    is_allocators: bool,
 }
 
 /// A frame's lines.
@@ -70,7 +71,7 @@ impl Functions {
                 self.names.push((frame.name(), frame.file.clone()));
                 FunctionId(self.names.len() as u32 - 1)
             });
-            Line { function, line: frame.line, is_recorders: frame.is_recorders() }
+            Line { function, line: frame.line, is_allocators: frame.is_recorders() || is_allocator(frame) }
         };
         let lines = lines.iter().enumerate().map(line).collect();
         self.places.push(Place { lines, is_nameless, is_cut });
@@ -82,10 +83,12 @@ impl Functions {
         self.places.get(place as usize)
     }
 
-    /// The functions of a node. A frame that nobody can name explains nothing, nor does the end of a stack that was cut.
+    /// The functions of a node. A frame that nobody can name explains nothing, nor does the end of a stack that was cut,
+    /// nor the allocator.
     pub(super) fn of_node(&self, node: NodeId) -> impl Iterator<Item = FunctionId> {
         let place = self.place(node).filter(|place| !place.is_nameless && !place.is_cut);
-        place.into_iter().flat_map(|place| place.lines.iter().map(|line| line.function))
+        let lines = place.into_iter().flat_map(|place| &place.lines);
+        lines.filter(|line| !line.is_allocators).map(|line| line.function)
     }
 
     /// Whether any stack runs through a node.
@@ -95,11 +98,15 @@ impl Functions {
 
     /// The function that a stack allocates in, and the line.
     pub(super) fn allocating(&self, tree: &CallTree, stack: NodeId) -> (FunctionId, Option<u32>) {
-        let places = tree.frames(stack).filter_map(|(node, _)| self.place(node));
-        let mut own = places.skip_while(|place| place.lines.iter().all(|line| line.is_recorders)).peekable();
-        let innermost = own.peek().copied();
+        let places = || tree.frames(stack).filter_map(|(node, _)| self.place(node));
+        let is_own = |place: &&Place| !place.lines.iter().all(|line| line.is_allocators);
+        let mut own = places().skip_while(|place| !is_own(place)).peekable();
+        // Where nobody but the allocator is known, it is that.
+        let innermost = own.peek().copied().or_else(|| places().next());
         let named = own.take(NAMELESS_MAX + 1).find(|place| !place.is_nameless).or(innermost);
-        let line = named.and_then(|place| place.lines.iter().find(|line| !line.is_recorders));
+        let lines = named.map(|place| &place.lines);
+        let own = |lines: &'_ Vec<Line>| lines.iter().position(|line| !line.is_allocators).unwrap_or(0);
+        let line = lines.and_then(|lines| lines.get(own(lines)));
         line.map_or((FunctionId::default(), None), |line| (line.function, line.line))
     }
 
