@@ -77,17 +77,24 @@ pub(crate) fn run(args: &RangesArgs) -> Result<()> {
         index.is_coarse()
     );
     let (mut times, mut cpu_ms) = (Vec::<(Duration, Question)>::new(), Vec::new());
-    for question in questions(index.axis().begins_ns(), args.questions) {
+    let mut by_kind: [Vec<f64>; KINDS.len()] = Default::default();
+    for (n, question) in questions(index.axis().begins_ns(), args.questions).into_iter().enumerate() {
         let (began, cpu) = (Instant::now(), self::cpu());
         index.ask(&question, &events)?;
         times.push((began.elapsed(), question));
-        cpu_ms.push((self::cpu() - cpu) * 1e3);
+        let ms = (self::cpu() - cpu) * 1e3;
+        cpu_ms.push(ms);
+        by_kind[n % KINDS.len()].push(ms);
     }
     times.sort_by_key(|(time, _)| *time);
     cpu_ms.sort_by(f64::total_cmp);
     let wall_ms: Vec<f64> = times.iter().map(|(time, _)| time.as_secs_f64() * 1e3).collect();
     println!("ask:   {} questions, {}", times.len(), spread(&wall_ms));
     println!("       CPU: {}", spread(&cpu_ms));
+    for (name, mut ms) in KINDS.into_iter().zip(by_kind) {
+        ms.sort_by(f64::total_cmp);
+        println!("       CPU of {} {name}: {}", ms.len(), spread(&ms));
+    }
     println!("       worst: {:?}", times.last());
     println!("       at most {} MiB resident", peak_mib());
     Ok(())
@@ -102,6 +109,10 @@ fn spread(ms: &[f64]) -> String {
 fn trace_bytes(args: &RangesArgs) -> Result<u64> {
     Ok(std::fs::metadata(&args.trace)?.len())
 }
+
+/// What [`questions`] asks, by turns.
+const KINDS: [&str; 5] =
+    ["live at", "allocated in", "freed in", "born in and alive after", "born in and freed in"];
 
 /// Questions of five kinds, with edges anywhere.
 fn questions(begins_ns: &[u64], count: usize) -> Vec<Question> {
@@ -119,7 +130,7 @@ fn questions(begins_ns: &[u64], count: usize) -> Vec<Question> {
             Span { from_ns: a.min(b), to_ns: a.max(b) }
         };
         let born = span();
-        match n % 5 {
+        match n % KINDS.len() {
             0 => Question::live_at(born.from_ns),
             1 => Question::allocated(born),
             2 => Question::freed(born),
