@@ -11,6 +11,7 @@
 //!   dropped WINDOWS BLOCKS BYTES     not delivered
 //!   rate BYTES          between two samples
 //!   image ...           the lines of `heapscribe_convert::rolling`
+//!   crc32 HEX           of all before: a changed digit is a figure that is as good as any
 //! ```
 
 use std::fs;
@@ -54,6 +55,8 @@ impl State {
             self.rate
         );
         images.for_each(|image| image.save(&mut text));
+        let sum = checksum(&text);
+        text.push_str(&sum);
         let unfinished = path.with_extension("unfinished");
         fs::write(&unfinished, text)?;
         fs::rename(unfinished, path)
@@ -61,14 +64,22 @@ impl State {
 
     /// Reads it; `None` when there is none.
     pub(super) fn load(path: &Path) -> io::Result<Option<(State, Vec<Image>)>> {
-        match fs::read_to_string(path) {
-            Ok(text) => State::parse(&text).map(Some).map_err(|(number, BadLine)| {
-                let what = format!("line {} of {} makes no sense", number + 1, path.display());
-                io::Error::new(io::ErrorKind::InvalidData, what)
-            }),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let damaged = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        let sum = text.trim_end().rfind('\n').map_or(0, |end| end + 1);
+        if text[sum..] != checksum(&text[..sum]) {
+            return Err(damaged(format!(
+                "{} is damaged: its checksum is not that of its lines",
+                path.display()
+            )));
         }
+        State::parse(&text[..sum]).map(Some).map_err(|(number, BadLine)| {
+            damaged(format!("line {} of {} makes no sense", number + 1, path.display()))
+        })
     }
 
     fn parse(text: &str) -> Result<(State, Vec<Image>), (usize, BadLine)> {
@@ -117,6 +128,11 @@ impl State {
     }
 }
 
+/// The last line of a file that begins with `text`.
+fn checksum(text: &str) -> String {
+    format!("crc32 {:08x}\n", crc32fast::hash(text.as_bytes()))
+}
+
 /// Names this start of the machine.
 pub(super) fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -151,6 +167,15 @@ mod tests {
         }
         state.save(&path, std::iter::once(&image)).unwrap();
         assert_eq!(State::load(&path).unwrap(), Some((state, vec![image])));
+        let saved = fs::read(&path).unwrap();
+        for at in 0..saved.len() {
+            let mut changed = saved.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).unwrap();
+            assert_eq!(State::load(&path).unwrap_err().kind(), io::ErrorKind::InvalidData, "byte {at}");
+            fs::write(&path, &saved[..at]).unwrap();
+            assert_eq!(State::load(&path).unwrap_err().kind(), io::ErrorKind::InvalidData, "cut at {at}");
+        }
     }
 
     #[track_caller]

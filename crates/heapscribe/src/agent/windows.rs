@@ -13,6 +13,7 @@ use heapscribe_convert::otlp::{self, post::gzip};
 use heapscribe_convert::recorded::About;
 use heapscribe_convert::rolling::{self, DefinitionsTrace, Image, ImageKey, Window};
 use heapscribe_convert::tables::rows::Sum;
+use heapscribe_diagnostics::Problem;
 use heapscribe_formats::model::{ChunkInfo, ProcessEnd, ProcessIndex, ProcessInfo, SessionInfo};
 use heapscribe_session::monotonic_ns;
 use heapscribe_symbols::Resolver;
@@ -54,10 +55,15 @@ pub(crate) struct Windows {
     before: (Sum, u64),
 }
 
-/// What another agent left. A file that makes no sense is set aside: the service must start all the same.
-fn left(path: &Path) -> Result<(State, Vec<Image>)> {
+/// What another agent left. A file that makes no sense is set aside: the service must start all the same. Sessions that
+/// are there already have what that agent counted, and nobody knows up to where: they would be counted twice.
+fn left(path: &Path, takes_sessions: bool) -> Result<(State, Vec<Image>)> {
     match State::load(path) {
         Ok(left) => Ok(left.unwrap_or_default()),
+        Err(e) if e.kind() == io::ErrorKind::InvalidData && takes_sessions => {
+            let hint = format!("remove {} to count again what its sessions still have", path.display());
+            Err(Problem::new(e.to_string(), hint).into())
+        }
         Err(e) if e.kind() == io::ErrorKind::InvalidData => {
             let aside = path.with_extension("damaged");
             std::fs::rename(path, &aside).context("cannot set aside what another agent left")?;
@@ -74,8 +80,13 @@ fn left(path: &Path) -> Result<(State, Vec<Image>)> {
 impl Windows {
     /// Goes on where another agent was killed, whose open window is closed; else begins. Gives the directory of its sessions,
     /// if there was one.
-    pub(crate) fn begin(target: Target, place: Place, info: &SessionInfo) -> Result<Windows> {
-        let (mut state, mut images) = left(&place.state())?;
+    pub(crate) fn begin(
+        target: Target,
+        place: Place,
+        info: &SessionInfo,
+        takes_sessions: bool,
+    ) -> Result<Windows> {
+        let (mut state, mut images) = left(&place.state(), takes_sessions)?;
         let boot = state::boot();
         let before = place.definitions(state.starts);
         if state.boot == boot {
@@ -300,8 +311,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state");
         std::fs::write(&path, b"heapscribe-agent 1\nwindow x\xff\n").unwrap();
-        assert_eq!(left(&path).unwrap(), Default::default());
+        assert!(left(&path, true).is_err() && path.exists(), "its sessions would be counted twice");
+        assert_eq!(left(&path, false).unwrap(), Default::default());
         assert!(!path.exists() && dir.path().join("state.damaged").exists());
-        assert_eq!(left(&path).unwrap(), Default::default(), "there is none");
+        assert_eq!(left(&path, true).unwrap(), Default::default(), "there is none");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &AgentArgs) -> Result<ExitCode> {
     let metrics = Metrics::default();
     args.metrics.map(|address| metrics.serve(address)).transpose()?;
     let target = Target { out: args.output.clone(), whose, service, spool: spool.clone() };
-    let mut windows = Windows::begin(target, place, &info)?;
+    let mut windows = Windows::begin(target, place, &info, args.session.is_some())?;
     let base = base(args, &mut windows)?;
     let sampling = Sampling::begin(args, &mut windows);
     let trace = args.keep_trace.as_deref().unwrap_or(Path::new(NOWHERE));
