@@ -3,7 +3,7 @@
 //! so many operations as loops do; without one it does something else each time, which no processor can
 //! foresee. `-- FILE` measures a trace, and counts how often its chunks are read.
 
-#[path = "../../../crates/analyze/tests/it/common/counting.rs"]
+#[path = "../../../crates/analyze-tests/tests/it/common/counting.rs"]
 #[allow(unreachable_pub, reason = "tests use it, too")]
 mod counting;
 
