@@ -7,7 +7,7 @@ use crate::erased::analyze;
 use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
 use heapscribe_analyze::{Answer, Options};
 
-const RUNS: u64 = 200;
+const RUNS: u64 = 120;
 
 /// How often ranges held the truth, and by how much estimates were off.
 #[derive(Default)]
@@ -88,8 +88,8 @@ fn ranges_hold_the_truth_in_95_of_100_runs() {
     for (unit, tally) in ["blocks", "bytes"].iter().zip(total) {
         println!("total {unit}: {} of {}, {:.2} standard errors off", tally.held, tally.asked, tally.bias());
         assert!(tally.bias().abs() < 4.0, "{unit}: {} standard errors off", tally.bias());
-        // 190 are expected; the bounds leave out one seed in a thousand.
-        assert!((179..=199).contains(&tally.held), "{unit}: {} of {}", tally.held, tally.asked);
+        // 114 are expected; the bound leaves out two seeds in a thousand.
+        assert!(tally.held >= 106, "{unit}: {} of {}", tally.held, tally.asked);
     }
 }
 
@@ -125,7 +125,7 @@ fn check_figure(name: &str, truths: &[Truth], stacks: &[OfStack], (figure, unit)
         rarely.asked,
         rarely.unseen
     );
-    assert!(often.asked > 2000, "{name}: too few to tell");
+    assert!(often.asked > 1500, "{name}: too few to tell");
     assert!((0.93..=0.97).contains(&often.coverage()), "{name}: {}", often.coverage());
 }
 

@@ -58,7 +58,7 @@ fn trace_on_a_full_disk() {
         let (program, counts) = (place.compile("worker.c"), place.path("counts"));
         let mut command = heapscribe();
         command.arg("record").args(options).arg("-o").arg(&trace).arg("--").arg(&program);
-        command.args(["-j", "2", "-n", "2000000", "-s", "3000"]).env("COUNTS", &counts);
+        command.args(["-j", "2", "-n", "800000", "-s", "3000"]).env("COUNTS", &counts);
         let ended = Started::new(command, &place, "recorded").wait();
         assert_unharmed(&ended);
         if options.is_empty() {
@@ -92,7 +92,7 @@ fn trace_at_the_limit_of_a_files_size() {
     let bin = Path::new(bin.get_program());
     for options in [&[][..], &["--ring", "4MiB"], &["--format", "memtrace"]] {
         let (trace, counts) = (place.path("limited"), place.path("counts"));
-        let script = format!("{} -j 2 -n 1000000 -s 3000; exit 7", program.display());
+        let script = format!("{} -j 2 -n 400000 -s 3000; exit 7", program.display());
         let mut command = with_files_of(1 << 20, &[bin, Path::new("record"), Path::new("--force")]);
         command.args(options).arg("-o").arg(&trace).args(["--", "sh", "-c", &script]).env("COUNTS", &counts);
         let ended = Started::new(command, &place, "recorded").wait();
@@ -203,6 +203,7 @@ fn an_unfinished_trace_says_where_the_rest_is() {
         let output = heapscribe().arg("report").arg(&trace).output().unwrap();
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
+    worker.signal(Signal::STOP);
     let [_, hints] = reported();
     assert!(hints.contains(&format!("process {} is still writing it", started.pid())), "{hints}");
     started.signal(Signal::KILL);

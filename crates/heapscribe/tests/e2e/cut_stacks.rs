@@ -12,7 +12,7 @@ use serde_json::Value;
 
 const TURNS: u64 = 8;
 const THREADS: u64 = 4;
-const CALLS: u64 = 1_000;
+const CALLS: u64 = 250;
 /// How often one pass of the program is cut, by reason.
 const OF_ONE: [(&str, u64); 4] =
     [("stack_bounds", CALLS), ("stack_depth", 1), ("stack_no_info", 3 * CALLS), ("stack_rule", 2 * CALLS)];

@@ -1,15 +1,13 @@
-//! Sudden ends: of the program at any instruction, and of `record`; and a `record` that stands still.
+//! Sudden ends: of the program at any instruction, and of `record`.
 //!
 //! `HEAPSCRIBE_KILLS` and `HEAPSCRIBE_KILLS_OF_RECORD` say how often; the campaigns of xtask set them.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::{
-    Counted, Place, Random, Report, Run, Started, TIME_LIMIT, heapscribe, lives, times, until,
-};
-use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
+use crate::support::{Counted, Place, Random, Report, Run, Started, heapscribe, lives, times, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const FOR_EVER: &str = "1000000000";
@@ -33,13 +31,20 @@ impl<'a> Worker<'a> {
         Counted::read(&self.counts)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.counted().pid as i32).unwrap(), signal).unwrap();
     }
 
     pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
         until("the worker's end", || !lives(self.counted().pid));
+    }
+
+    /// Has it end its rounds.
+    pub(crate) fn finish(&self) {
+        const END_OF_ROUNDS: u64 = 3 * 8; // `aligned` of slot 0
+        let counts = fs::File::options().write(true).open(&self.counts).unwrap();
+        counts.write_all_at(&1u64.to_le_bytes(), END_OF_ROUNDS).unwrap();
     }
 
     /// Starts it and waits until it is at work.
@@ -84,7 +89,7 @@ fn kill_of_the_target() {
     for _ in 0..rounds {
         let threads = 1 + random.below(4);
         let others = calls_of_others(&place, &program, threads);
-        let after = Duration::from_micros(random.below(300_000));
+        let after = Duration::from_micros(random.below(100_000));
         beyond += kill_target(&place, &program, threads, others, after).saturating_sub(threads);
     }
     println!("kill target: {rounds} of {rounds} traces read, {beyond} calls missing beyond 1 per thread");
@@ -106,12 +111,15 @@ struct Killed {
 
 fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> Killed {
     let sessions = Place::new();
-    let mut worker = Worker::new(place, program, threads, "3000000");
+    let mut worker = Worker::new(place, program, threads, FOR_EVER);
     worker.run = worker.run.options(["--session-dir", sessions.path("").to_str().unwrap()]);
     let mut started = worker.at_work();
     std::thread::sleep(after);
     started.signal(Signal::KILL);
     started.child.wait().unwrap();
+    let alone = worker.counted().calls.all();
+    until("calls without record", || worker.counted().calls.all() > alone + 20_000);
+    worker.finish();
     until("the worker's end", || !lives(worker.counted().pid));
     assert!(worker.counted().is_done, "the program was harmed");
     assert_eq!(started.said().0, "work done\n");
@@ -226,6 +234,8 @@ struct Rest {
 fn rest_of(place: &Place, options: &[&str]) -> Rest {
     let sessions = Place::new();
     let (worker, left) = without_record(place, &sessions, 3, options);
+    // What it makes from now on takes longer to read than to make.
+    worker.signal(Signal::STOP);
     let trace = worker.run.trace();
     let (live, path) = (place.path("live.hst"), place.path("rest.hst"));
     let refused = printed(&["recover", "--rest-only", "-o"], &[&path, &left], 1);
@@ -312,89 +322,4 @@ fn kill_of_record() {
     println!(
         "kill record: {rounds} of {rounds} targets unharmed, {rounds} of {rounds} traces and rests read, {missing} of {counted} calls missing"
     );
-}
-
-/// So often a program that waits gives its core away until it counts as standing still.
-const LOOKS: u64 = 100;
-
-/// How often the threads of a process have given their core away by themselves.
-fn switches(pid: u32) -> u64 {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let of_thread = |entry: fs::DirEntry| -> Option<u64> {
-        let status = fs::read_to_string(entry.path().join("status")).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-        line.trim().parse().ok()
-    };
-    threads.filter_map(of_thread).sum()
-}
-
-/// Stops `record`, waits for what the worker does then, and lets `record` go on to the end.
-fn stopped(options: &[&str], wait: impl FnOnce(&Worker<'_>)) -> Report {
-    let place = Place::new();
-    let program = place.compile("worker.c");
-    let mut worker = Worker::new(&place, &program, 2, "3000000");
-    worker.run = worker.run.options(options);
-    let started = worker.at_work();
-    started.signal(Signal::STOP);
-    wait(&worker);
-    started.signal(Signal::CONT);
-    let ended = started.wait();
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, "work done\n"), "{}", ended.stderr);
-    let report = Report::of(&worker.run.trace());
-    let all = worker.counted().calls.all();
-    let told = report.calls().all() + report.dropped("total");
-    assert!((all..all + 100).contains(&told), "{told} recorded or dropped of {all}");
-    report
-}
-
-#[test]
-fn waits_for_a_record_that_stands_still() {
-    let report = stopped(&["--when-full", "wait", "--log-chunks", "2"], |worker| {
-        // It looks again and again whether it may go on, and makes no call between: by its own steps and
-        // not by the clock, which goes on when the machine gives it no core.
-        let mut before = (worker.counted().calls, switches(worker.counted().pid));
-        until("the worker stands still", || {
-            let now = worker.counted();
-            assert!(!now.is_done, "it did not wait: {now:?}");
-            if now.calls != before.0 {
-                before = (now.calls, switches(now.pid));
-            }
-            switches(now.pid) > before.1 + LOOKS
-        });
-    });
-    report.assert_whole(&["stack_no_info"]);
-}
-
-#[test]
-fn does_not_wait_when_told_to_drop() {
-    // More events than there are bytes in two chunks of each thread.
-    const TOO_MANY: u64 = 2 * 2 * CHUNK_PAYLOAD_BYTES as u64;
-    let report = stopped(&["--when-full", "drop", "--log-chunks", "2"], |worker| {
-        let before = worker.counted().calls.all();
-        until("the worker goes on", || worker.counted().calls.all() > before + TOO_MANY);
-    });
-    assert!(report.dropped("log_full") > 0);
-}
-
-/// A `record` that stands still for longer than the program waits: it goes on, and what has no room is lost and
-/// counted. It does not write chunks out itself, since `record` may wake up in the middle of reading one.
-#[test]
-#[ignore = "takes the 10 s that a program waits for a sign of life"]
-fn goes_on_without_a_record_that_stands_still_for_long() {
-    let place = Place::new();
-    let program = place.compile("worker.c");
-    let mut worker = Worker::new(&place, &program, 2, "3000000");
-    worker.run = worker.run.options(["--log-chunks", "2"]);
-    let started = worker.at_work();
-    started.signal(Signal::STOP);
-    let began = Instant::now();
-    until("the worker's end", || worker.counted().is_done);
-    assert!(began.elapsed() < TIME_LIMIT);
-    started.signal(Signal::CONT);
-    let ended = started.wait();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let report = Report::of(&worker.run.trace());
-    assert!(report.dropped("log_full") > 0);
-    let (all, told) = (worker.counted().calls.all(), report.calls().all() + report.dropped("total"));
-    assert!((all..all + 100).contains(&told), "{told} recorded or dropped of {all}");
 }

@@ -53,6 +53,7 @@ mod snapshot;
 mod snapshot_at;
 mod spaces;
 mod stacks;
+mod stands_still;
 mod static_exe;
 mod support;
 mod symbols;

@@ -1,13 +1,13 @@
 //! A program that nothing can be preloaded into is recorded by the recorder that is linked into it.
 
-use crate::support::static_program::build;
+use crate::support::static_program::{build, build_static};
 use crate::support::{Place, Report, Run};
 use serde_json::Value;
 
 #[test]
 fn a_static_program_is_recorded() {
     let place = Place::new();
-    let program = build("-C target-feature=+crt-static", None);
+    let program = build_static(None);
     let words = place.path("words");
     std::fs::write(&words, "one two two three three three\n").unwrap();
     let run = Run::new(&place, &program).args([&words]);
@@ -41,7 +41,7 @@ fn a_static_program_is_recorded() {
 #[test]
 fn under_the_preloaded_library_it_leaves_the_recording_to_that() {
     let place = Place::new();
-    let program = build("", None);
+    let program = build();
     let words = place.path("words");
     std::fs::write(&words, "one two two three three three\n").unwrap();
     let run = Run::new(&place, &program).args([&words]);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use crate::support::static_program::build;
+use crate::support::static_program::build_static;
 use crate::support::{Place, Report, Run, has, skip};
 use heapscribe_formats::{Scratch, Trace};
 use heapscribe_wire::definitions::Definition;
@@ -134,7 +134,7 @@ fn on_split_stacks() {
 #[test]
 fn linked_statically() {
     let place = Place::new();
-    let program = build("-C target-feature=+crt-static", Some("stack_truth"));
+    let program = build_static(Some("stack_truth"));
     check(&program, &[], &place, &[], 1_000);
 }
 

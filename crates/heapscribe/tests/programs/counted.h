@@ -18,7 +18,7 @@
 #define SLOTS 1024
 
 // Slot 0 is not a thread's: its `malloc` is the next slot, `calloc` the program's pid, `realloc` is 1 once
-// all calls have been made.
+// all calls have been made. Who runs it writes 1 to its `aligned` to end the rounds of `worker`.
 struct counts { _Atomic uint64_t malloc, calloc, realloc, aligned, free, pad[3]; };
 
 static struct counts *counts_table;

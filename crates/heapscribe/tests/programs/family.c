@@ -10,12 +10,12 @@ static void *volatile kept;
 
 __attribute__((noinline)) static void keep(size_t bytes) { kept = malloc(bytes); }
 
-/* Blocks of 1 to 100 bytes, so that events do not compress to nothing. */
+/* Blocks of 1 to 4,000 bytes, so that events do not compress to nothing. */
 static void churn(int rounds) {
     unsigned long random = 1;
     for (int round = 0; round < rounds; round++) {
         random = random * 6364136223846793005ul + 1442695040888963407ul;
-        free((void *)(kept = malloc(1 + (random >> 33) % 100)));
+        free((void *)(kept = malloc(1 + (random >> 33) % 4000)));
     }
 }
 

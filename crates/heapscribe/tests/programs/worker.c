@@ -1,5 +1,5 @@
 // N threads that use the heap in every way and count their calls: worker [-j THREADS] [-n ROUNDS]
-// [-s SIZE_MAX]. With -n 0 it does all but the rounds, so that two runs differ by exactly those.
+// [-s SIZE_MAX]. It ends before when `counted.h` says so. With -n 0 it does all but the rounds, so that two runs differ by exactly those.
 #include "counted.h"
 
 static long threads = 1, rounds = 10000, size_max = 900;
@@ -9,7 +9,7 @@ static void *work(void *seed) {
     unsigned x = (unsigned)(uintptr_t)seed * 2654435761u + 1;
     void *kept[64] = { 0 };
     pthread_barrier_wait(&barrier);
-    for (long i = 0; i < rounds; i++) {
+    for (long i = 0; i < rounds && !atomic_load_explicit(&counts_table[0].aligned, memory_order_relaxed); i++) {
         x = x * 1664525 + 1013904223;
         void **at = &kept[x >> 26];
         size_t size = 1 + (x >> 8) % size_max;
