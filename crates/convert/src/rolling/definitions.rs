@@ -1,6 +1,7 @@
 //! The definitions of a recording that goes on: a trace that has no events and no end, which is opened whenever stacks are
 //! to be placed, and lies in a file for another process to place what was counted by one that was killed.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -8,6 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use heapscribe_formats::model::{ProcessIndex, ProcessInfo, SessionInfo};
+use heapscribe_formats::native::block::Kind;
+use heapscribe_formats::native::header::HEADER_BYTES;
+use heapscribe_formats::native::splice::Pieces;
 use heapscribe_formats::{Trace, Writer};
 use heapscribe_wire::definitions::Position;
 
@@ -53,6 +57,33 @@ impl DefinitionsTrace {
         self.flush().context("cannot write the definitions")?;
         let file = self.file.try_clone().and_then(FileSource::of).context("cannot read the definitions")?;
         Ok(Opened::new(Trace::open(file)?, Vec::new()))
+    }
+
+    /// The same of some of its processes alone, in another file, in the order that they have here. Without this, each
+    /// process that was ever recorded would be read again for every window.
+    ///
+    /// # Errors
+    /// When one of the files cannot be read or written.
+    pub fn with_only(
+        &mut self,
+        processes: &[ProcessIndex],
+        path: &Path,
+        info: &SessionInfo,
+    ) -> Result<DefinitionsTrace> {
+        self.flush().context("cannot write the definitions")?;
+        let mut to = DefinitionsTrace::create(path, info)?;
+        let numbers: BTreeMap<u32, ProcessIndex> =
+            processes.iter().enumerate().map(|(new, old)| (old.0, ProcessIndex(new as u32))).collect();
+        let file = self.file.try_clone().and_then(FileSource::of).context("cannot read the definitions")?;
+        let mut pieces = Pieces::new(file, HEADER_BYTES as u64);
+        while let Some(piece) = pieces.next_piece()? {
+            let is_copied = matches!(piece.kind, Kind::Process | Kind::Definitions);
+            if let Some(process) = numbers.get(&piece.process).filter(|_| is_copied) {
+                to.writer.splice(*process, &piece, &mut to.blocks);
+            }
+        }
+        to.flush().with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(to)
     }
 
     /// The trace that another process left in this file.

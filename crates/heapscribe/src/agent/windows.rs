@@ -26,6 +26,9 @@ use super::state::{self, State};
 use super::tables::{self, Names, Whose};
 use crate::message;
 
+/// Processes that have ended of which all is forgotten together, once there are more of them than others.
+const ENDED_MIN: usize = 64;
+
 /// Where windows go.
 pub(crate) struct Target {
     pub(crate) out: PathBuf,
@@ -41,9 +44,14 @@ pub(crate) struct Windows {
     target: Target,
     place: Place,
     state: State,
+    info: SessionInfo,
     definitions: DefinitionsTrace,
+    /// A file of definitions that the saved state may still name.
+    before_this: Option<PathBuf>,
     /// By their numbers in the trace of definitions.
     images: Vec<Image>,
+    /// Those of the drainer's processes that are not forgotten.
+    numbers: BTreeMap<ProcessIndex, ProcessIndex>,
     /// Those of the agent before this one, until their processes are seen.
     restored: BTreeMap<ImageKey, Image>,
     /// What recorders of processes that have ended lost.
@@ -118,8 +126,11 @@ impl Windows {
             target,
             place,
             state,
+            info: info.clone(),
             definitions,
+            before_this: Some(before),
             images: Vec::new(),
+            numbers: BTreeMap::new(),
             restored: restored.collect(),
             drops: [0; DROP_COUNTERS],
             is_unsaved: false,
@@ -127,7 +138,6 @@ impl Windows {
             before: (Sum::default(), 0),
         };
         windows.save();
-        let _ = std::fs::remove_file(before);
         Ok(windows)
     }
 
@@ -145,8 +155,42 @@ impl Windows {
         self.before = (self.allocated_of_all(), self.samples_of_all());
         next_window(&mut self.state, &mut self.images, to_ns);
         self.closed += 1;
+        self.forget_ended();
         self.save();
         Ok(())
+    }
+
+    /// Forgets processes that have ended and are in no window that is open: a service may start thousands in an hour. Where
+    /// the disk has no room for it, the next window tries it.
+    fn forget_ended(&mut self) {
+        let living: Vec<ProcessIndex> = (0..)
+            .map(ProcessIndex)
+            .zip(&self.images)
+            .filter(|(_, of)| !of.has_ended)
+            .map(|of| of.0)
+            .collect();
+        let ended = self.images.len() - living.len();
+        // A file that the saved state may still name is not written over.
+        if ended < living.len().max(ENDED_MIN) || self.before_this.is_some() {
+            return;
+        }
+        let path = self.place.definitions(self.state.starts + 1);
+        let Ok(definitions) = self.definitions.with_only(&living, &path, &self.info) else { return };
+        self.before_this = Some(self.place.definitions(self.state.starts));
+        self.state.starts += 1;
+        self.definitions = definitions;
+        self.images.retain(|image| !image.has_ended);
+        self.numbers.retain(|_, number| living.binary_search(number).is_ok());
+        for number in self.numbers.values_mut() {
+            let new = living.partition_point(|old| old < number);
+            *number = ProcessIndex(new as u32);
+        }
+    }
+
+    /// The image of a process of the drainer.
+    fn image(&mut self, process: ProcessIndex) -> Option<(ProcessIndex, &mut Image)> {
+        let number = *self.numbers.get(&process)?;
+        self.images.get_mut(number.0 as usize).map(|image| (number, image))
     }
 
     /// Windows that were not delivered, with these.
@@ -193,7 +237,12 @@ impl Windows {
             self.state.save(&self.place.state(), images)
         });
         match saved {
-            Ok(()) => self.is_unsaved = false,
+            Ok(()) => {
+                self.is_unsaved = false;
+                if let Some(before) = self.before_this.take() {
+                    let _ = std::fs::remove_file(before); // there is none at the first start
+                }
+            }
             Err(e) if !self.is_unsaved => {
                 self.is_unsaved = true;
                 message::warning(&format!("cannot save what another agent needs to go on: {e}"));
@@ -204,27 +253,27 @@ impl Windows {
 }
 
 impl Tap for Windows {
-    fn process(&mut self, _: ProcessIndex, info: &ProcessInfo) {
+    fn process(&mut self, process: ProcessIndex, info: &ProcessInfo) {
         let key = ImageKey { pid: info.pid, created_mono_ns: info.created_mono_ns };
-        self.definitions.process(info);
+        let number = self.definitions.process(info);
+        self.numbers.insert(process, number);
         self.images.push(self.restored.remove(&key).unwrap_or_else(|| Image::new(key)));
     }
 
     fn definitions(&mut self, process: ProcessIndex, position: Position, bytes: &[u8]) {
-        self.definitions.definitions(process, position, bytes);
-        if let Some(image) = self.images.get_mut(process.0 as usize) {
-            image.definitions(position, bytes);
-        }
+        let Some((number, image)) = self.image(process) else { return };
+        image.definitions(position, bytes);
+        self.definitions.definitions(number, position, bytes);
     }
 
     fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
-        if let Some(image) = self.images.get_mut(process.0 as usize) {
+        if let Some((_, image)) = self.image(process) {
             image.chunk(info, payload);
         }
     }
 
     fn ended(&mut self, process: ProcessIndex, end: &ProcessEnd) {
-        if let Some(image) = self.images.get_mut(process.0 as usize) {
+        if let Some((_, image)) = self.image(process) {
             image.has_ended = true;
         }
         for (sum, n) in self.drops.iter_mut().zip(end.drops) {

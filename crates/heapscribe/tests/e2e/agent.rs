@@ -238,8 +238,7 @@ fn what_the_spool_has_no_room_for_is_counted() {
     let more = ["--endpoint", &url, "--spool-max", "6KiB", "--keep-trace"];
     let mut first = agent(&place, &more);
     ended(first.arg(place.path("kept.hst")).arg("--").arg(&program).arg("4000").spawn().unwrap());
-    let (windows, sums) = dropped(&place);
-    assert!(windows > 0, "no window had to make room");
+    assert!(dropped(&place).0 > 0, "no window had to make room");
     let expected = sampled(&place);
     check_tables(&place, expected);
     // The next agent delivers what waits, and what it records itself.
@@ -247,7 +246,30 @@ fn what_the_spool_has_no_room_for_is_counted() {
     let mut second = agent(&place, &more);
     ended(second.arg(place.path("kept.hst")).arg("--").arg(program).arg("700").spawn().unwrap());
     collector.kill();
-    assert_eq!(add(collector.sums(), sums), add(expected, sampled(&place)));
+    // Where the machine is busy, there may be more that it has no room for.
+    assert_eq!(add(collector.sums(), dropped(&place).1), add(expected, sampled(&place)));
+}
+
+/// What processes were is forgotten when they have ended, and what they allocated is in the windows, also that of one that
+/// has another number then.
+#[test]
+fn a_service_of_many_processes_costs_what_those_do_that_live() {
+    let (place, mut collector) = (Place::new(), Collector::new());
+    let program = place.compile("steady.c");
+    let url = format!("http://127.0.0.1:{}", collector.port);
+    collector.restore();
+    let script = "for i in $(seq 70); do $0 1; done; $0 3000 & for i in $(seq 100); do $0 1; done; wait";
+    let mut agent = agent(&place, &["--endpoint", &url, "--keep-trace"]);
+    let child = agent.arg(place.path("kept.hst")).args(["--", "sh", "-c", script]).arg(program).spawn();
+    let said = ended(child.unwrap());
+    collector.kill();
+    assert_eq!(collector.sums(), sampled(&place), "{said}");
+    let state = files(&place.path("windows/.heapscribe-agent"), "state");
+    let images = fs::read_to_string(&state[0]).unwrap().matches("\nimage ").count();
+    assert!((1..140).contains(&images), "{images} of 172 process images are in the state");
+    let all = files(&place.path("windows/.heapscribe-agent"), "");
+    let definitions = all.iter().filter(|path| path.to_string_lossy().contains("/definitions."));
+    assert_eq!(definitions.count(), 1, "{all:?}");
 }
 
 /// An agent that is killed leaves neither a gap nor anything that counts twice.
