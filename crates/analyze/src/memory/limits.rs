@@ -23,6 +23,8 @@ pub const PINNED_MAX_QUARTERS: u64 = 3;
 /// Of as many.
 pub const PINNED_OF_QUARTERS: u64 = 4;
 
+/// Cells of the map of pages.
+pub(super) const MAP_CELLS_MAX: usize = 1 << 13;
 /// Other mappings that are listed.
 pub(super) const OTHERS_MAX: usize = 10;
 /// Blocks at the top that are listed.

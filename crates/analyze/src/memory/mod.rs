@@ -9,6 +9,7 @@
 //!   waterfall the sum of all parts, to the byte
 //!   lists     where the heap itself has what is free, when its lists were read
 //!   pins      each page that is nearly empty is charged to the stacks whose blocks are in it
+//!   page_map  the same pages as cells of a map
 //!   remedy    how many pages would come back without the blocks of the first stacks
 //! ```
 //!
@@ -21,6 +22,7 @@ mod charge;
 mod extents;
 mod limits;
 mod lists;
+mod page_map;
 mod pages;
 mod pins;
 mod placed;
@@ -32,7 +34,8 @@ mod waterfall;
 
 pub use answer::{FreePart, HeapLists, Memory, OtherMapping, Part, PartName, Pinned, TopBlock};
 pub use limits::{PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS};
-pub use read::analyze;
+pub use page_map::{HeapPart, MapCell, PageMap};
+pub use read::{analyze, page_map};
 
 #[cfg(test)]
 mod tests;

@@ -56,7 +56,7 @@ impl Pages {
     }
 
     /// What is in memory of a range.
-    fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
+    pub(super) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = self.runs.partition_point(|run| run.1 <= start);
         let runs = self.runs[first..].iter().take_while(move |run| run.0 < end);
         runs.map(move |run| (run.0.max(start), run.1.min(end)))

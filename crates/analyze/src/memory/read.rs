@@ -11,6 +11,7 @@ use heapscribe_wire::ids::RateId;
 use super::answer::{Memory, OtherMapping, PartName};
 use super::extents::Extent;
 use super::lists::{self, Lists};
+use super::page_map::PageMap;
 use super::pages::Pages;
 use super::pins::Pins;
 use super::placed::Placed;
@@ -25,26 +26,53 @@ use crate::snapshot::Snapshot;
 /// # Errors
 /// Only when the trace cannot be read.
 pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<Memory>, TraceError> {
-    let is_beside = |map: &&MemoryMap| map.table == snapshot.table.number;
-    let Some(map) = snapshot.process.memory_maps.iter().find(is_beside) else { return Ok(None) };
-    if snapshot.table.role != LiveRole::Snapshot {
-        return Ok(None);
-    }
-    let index = snapshot.process.index;
-    let (mut mappings, mut runs, mut free) = (Vec::new(), Vec::new(), Vec::new());
-    let take = (|mapping| mappings.push(mapping), |run| runs.push(run), |range| free.push(range));
-    let problems = trace.memory_map(index, map, &mut Scratch::default(), take)?;
-    let (blocks, is_sampled) = blocks(trace, snapshot)?;
-    let mut memory = explain(&Seen {
-        map,
-        mappings: &mappings,
-        runs: &runs,
-        free: &lists::in_order(free),
-        blocks: &blocks,
-        is_sampled,
-    });
-    memory.problems.extend(problems.iter().map(ToString::to_string));
+    let Some(read) = Read::new(trace, snapshot)? else { return Ok(None) };
+    let mut memory = explain(&read.seen());
+    memory.problems.extend(read.problems);
     Ok(Some(memory))
+}
+
+/// The heap of a snapshot's process as a map of cells; `None` when the snapshot has no memory map.
+///
+/// # Errors
+/// Only when the trace cannot be read.
+pub fn page_map<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<PageMap>, TraceError> {
+    Ok(Read::new(trace, snapshot)?.map(|read| map(&read.seen())))
+}
+
+/// What was read.
+struct Read<'s> {
+    map: &'s MemoryMap,
+    mappings: Vec<Mapping>,
+    runs: Vec<PageRun>,
+    free: Vec<FreeRange>,
+    blocks: Vec<Placed>,
+    is_sampled: bool,
+    problems: Vec<String>,
+}
+
+impl<'s> Read<'s> {
+    /// Nothing where the snapshot has no memory map.
+    fn new<S: Source>(trace: &Trace<S>, snapshot: &'s Snapshot) -> Result<Option<Read<'s>>, TraceError> {
+        let is_beside = |map: &&MemoryMap| map.table == snapshot.table.number;
+        let Some(map) = snapshot.process.memory_maps.iter().find(is_beside) else { return Ok(None) };
+        if snapshot.table.role != LiveRole::Snapshot {
+            return Ok(None);
+        }
+        let index = snapshot.process.index;
+        let (mut mappings, mut runs, mut free) = (Vec::new(), Vec::new(), Vec::new());
+        let take = (|mapping| mappings.push(mapping), |run| runs.push(run), |range| free.push(range));
+        let problems = trace.memory_map(index, map, &mut Scratch::default(), take)?;
+        let (blocks, is_sampled) = blocks(trace, snapshot)?;
+        let problems = problems.iter().map(ToString::to_string).collect();
+        let free = lists::in_order(free);
+        Ok(Some(Read { map, mappings, runs, free, blocks, is_sampled, problems }))
+    }
+
+    fn seen(&self) -> Seen<'_> {
+        let Read { map, mappings, runs, free, blocks, is_sampled, .. } = self;
+        Seen { map, mappings, runs, free, blocks, is_sampled: *is_sampled }
+    }
 }
 
 /// The blocks of the heap by address, and whether some were sampled.
@@ -80,6 +108,15 @@ pub(super) struct Seen<'a> {
     pub(super) free: &'a [FreeRange],
     pub(super) blocks: &'a [Placed],
     pub(super) is_sampled: bool,
+}
+
+/// The pages alone.
+pub(super) fn map(seen: &Seen<'_>) -> PageMap {
+    let Seen { map, mappings, runs, blocks, .. } = *seen;
+    let pages = Pages::new(map.page_bytes, runs, mappings);
+    let regions = regions(mappings, blocks, map.heap);
+    let heap = Heap { regions: &regions, blocks, pages: &pages, page_bytes: map.page_bytes.max(1) };
+    PageMap::new(&heap, blocks)
 }
 
 pub(super) fn explain(seen: &Seen<'_>) -> Memory {
@@ -133,7 +170,7 @@ struct Sums<'a> {
 }
 
 impl Visit for Sums<'_> {
-    fn extent(&mut self, block: usize, region: usize, extent: &Extent) {
+    fn extent(&mut self, _heap: &Heap<'_>, block: usize, region: usize, extent: &Extent) {
         self.waterfall.extent(block, region, extent);
         self.lists.extent(extent);
     }

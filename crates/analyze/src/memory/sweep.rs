@@ -30,7 +30,7 @@ pub(super) struct Share {
 /// Who goes along.
 pub(super) trait Visit {
     /// A block, the region that it is in, and its bytes.
-    fn extent(&mut self, _block: usize, _region: usize, _extent: &Extent) {}
+    fn extent(&mut self, _heap: &Heap<'_>, _block: usize, _region: usize, _extent: &Extent) {}
 
     /// A page, after all blocks in it.
     fn page(&mut self, heap: &Heap<'_>, used: &UsedPage<'_>);
@@ -66,7 +66,7 @@ impl Heap<'_> {
                 continue; // the bytes are another block's
             }
             after = found.end;
-            visit.extent(number, at, &found);
+            visit.extent(self, number, at, &found);
             open.add(self, (number, at), &found, visit);
         }
         open.close(self, visit);

@@ -7,8 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::answer::{Memory, PartName};
+use super::page_map::PageMap;
 use super::placed::Placed;
-use super::read::{Seen, explain};
+use super::read::{Seen, explain, map as page_map};
 
 /// Small, so that each byte can be asked.
 const PAGE: u64 = 64;
@@ -31,6 +32,14 @@ fn answer(blocks: &[Placed], resident: &[bool]) -> Memory {
         pages.map(|(n, _)| PageRun { start: START + n * PAGE, pages: 1, is_swapped: false }).collect();
     let mappings = [heap_mapping(runs.len() as u64 * PAGE)];
     explain(&Seen { map: &map(), mappings: &mappings, runs: &runs, free: &[], blocks, is_sampled: false })
+}
+
+fn cells(blocks: &[Placed], resident: &[bool]) -> PageMap {
+    let pages = (0..).zip(resident).filter(|(_, is_resident)| **is_resident);
+    let runs: Vec<_> =
+        pages.map(|(n, _)| PageRun { start: START + n * PAGE, pages: 1, is_swapped: false }).collect();
+    let mappings = [heap_mapping(runs.len() as u64 * PAGE)];
+    page_map(&Seen { map: &map(), mappings: &mappings, runs: &runs, free: &[], blocks, is_sampled: false })
 }
 
 /// Whose a byte of the heap is, and whether it is one that was asked for.
@@ -153,6 +162,74 @@ proptest! {
             prop_assert_eq!(of.in_pool_bytes, back.saturating_sub(taken.next_multiple_of(PAGE)));
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #[test]
+    fn every_page_has_a_cell_with_what_is_in_it(
+        blocks in blocks(),
+        resident in vec(any::<bool>(), PAGES as usize),
+    ) {
+        let (map, owners) = (cells(&blocks, &resident), owners(&blocks));
+        let owning: BTreeSet<usize> = owners.values().map(|(block, _)| *block).collect();
+        prop_assert_eq!(map.cells.iter().map(|cell| cell.blocks).sum::<u64>(), owning.len() as u64);
+        for page in 0..PAGES {
+            let start = START + page * PAGE;
+            let of_page: Vec<_> = owners.range(start..start + PAGE).map(|(_, of)| *of).collect();
+            let is_resident = resident[page as usize];
+            let cell = map.cells.iter().find(|cell| cell.page * PAGE == start);
+            let Some(cell) = cell else {
+                prop_assert!(of_page.is_empty() && !is_resident);
+                continue;
+            };
+            let seen = |bytes: usize| if is_resident { bytes as u64 } else { 0 };
+            let live = of_page.iter().filter(|(_, is_live)| *is_live).count();
+            prop_assert_eq!(
+                [cell.resident_bytes, cell.used_bytes, cell.live_bytes],
+                [seen(PAGE as usize), seen(of_page.len()), seen(live)]
+            );
+            let ages = of_page.iter().map(|(block, _)| blocks[*block].age_ns);
+            prop_assert_eq!([cell.youngest_ns, cell.oldest_ns], [ages.clone().min(), ages.max()]);
+        }
+    }
+}
+
+#[test]
+fn many_pages_share_a_cell_and_blocks_are_found_by_page() {
+    let far = |n: u64| Placed {
+        address: START + 16 + n * 64 * PAGE,
+        size_bytes: 100,
+        node: n as u32 % 3,
+        age_ns: n,
+    };
+    let blocks: Vec<_> = (0..20_000).map(far).collect();
+    let end = START + 20_000 * 64 * PAGE;
+    let mapping = Mapping { end, ..heap_mapping(0) };
+    let runs = [PageRun { start: START, pages: 1, is_swapped: false }];
+    let seen = Seen {
+        map: &map(),
+        mappings: &[mapping],
+        runs: &runs,
+        free: &[],
+        blocks: &blocks,
+        is_sampled: false,
+    };
+    let map = page_map(&seen);
+    assert!(map.cells.len() <= super::limits::MAP_CELLS_MAX && map.cell_pages.is_power_of_two());
+    assert_eq!(map.cells.iter().map(|cell| cell.blocks).sum::<u64>(), 20_000);
+    let first = map.cells[0];
+    assert_eq!(
+        (first.page, first.resident_bytes, first.oldest_ns),
+        (START / PAGE, PAGE, Some(map.cell_pages / 64 - 1))
+    );
+    // Page 1 of the heap has the end of the first block; page 64 the begin of the second.
+    let in_page = |n: u64| {
+        let found = map.stacks_in(START / PAGE + n, 1).into_iter();
+        found.map(|(node, amount)| (node.0, amount.blocks, amount.bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!((in_page(0), in_page(1)), (vec![(0, 1, 48)], vec![(0, 1, 52)]));
+    assert_eq!((in_page(2), in_page(64)), (vec![], vec![(1, 1, 48)]));
 }
 
 fn block(address: u64, size_bytes: u64, node: u32) -> Placed {
