@@ -90,6 +90,7 @@ pub use analyze::analyze;
 pub use annotations::moments;
 pub use answer::{Answer, estimate, measure};
 pub use assemble::add_samples;
+pub use counters::heap_bytes;
 pub use input::{History, Recording, selection};
 pub use options::Options;
 pub use passes::{

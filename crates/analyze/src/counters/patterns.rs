@@ -96,9 +96,9 @@ impl PatternSums {
     }
 }
 
-/// What glibc's heap takes for a block.
+/// What glibc's heap takes for a block, with its header; one in a mapping of its own takes up to a page more.
 #[inline(always)]
-pub(crate) fn heap_bytes(size_bytes: u64) -> u64 {
+pub fn heap_bytes(size_bytes: u64) -> u64 {
     let whole = size_bytes.saturating_add(HEADER_BYTES + CHUNK_MULTIPLE - 1) & !(CHUNK_MULTIPLE - 1);
     whole.max(CHUNK_MIN)
 }

@@ -18,7 +18,7 @@ use super::index_file::{IndexOptions, open_or_make};
 use crate::file_source::FileSource;
 
 /// Events that a part of the timeline is made of at most: less than a second of reading.
-const EVENTS_AT_ONCE: u64 = 20_000_000;
+pub(super) const EVENTS_AT_ONCE: u64 = 20_000_000;
 /// Damaged chunks that are described, each of which is read once more for that.
 const DAMAGE_MAX: usize = 1000;
 
@@ -67,6 +67,10 @@ impl<'h, H: History> Ranges<'h, H> {
     /// The recording.
     pub fn history(&self) -> &'h H {
         self.history
+    }
+
+    pub(super) fn events(&self) -> &Events<'h, H> {
+        &self.events
     }
 
     /// Its index, if it has one.

@@ -19,11 +19,13 @@
 
 mod asked;
 mod index_file;
+mod measured;
 mod place;
 mod samples;
 mod stacks;
 
 pub use asked::{ByKey, Ranges};
 pub use index_file::IndexOptions;
+pub use measured::ThreadCurves;
 pub use samples::{StackSample, StackSamples};
 pub use stacks::RangeStacks;

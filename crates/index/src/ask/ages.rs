@@ -26,7 +26,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn of(&self, ns: u64) -> Option<usize> {
+    pub(super) fn of(&self, ns: u64) -> Option<usize> {
         let column = (ns.checked_sub(self.begin_ns)? / self.step_ns.max(1)) as usize;
         (column < self.count).then_some(column)
     }
@@ -56,17 +56,22 @@ impl AgeMap {
     }
 }
 
+/// All from a moment on.
+fn from(from_ns: u64) -> Span {
+    Span { from_ns, to_ns: u64::MAX }
+}
+
 /// What an event did to a block.
-enum Change {
-    Born { key: Key, amount: Amount, ns: u64 },
-    Died { key: Key, amount: Amount, born_ns: u64, ns: u64, age_ns: u64 },
+pub(super) enum Change {
+    Born { key: Key, amount: Amount, size_bytes: u64, ns: u64 },
+    Died { key: Key, amount: Amount, size_bytes: u64, born_ns: u64, ns: u64, age_ns: u64 },
 }
 
 impl<H: History> Events<'_, H> {
     /// Blocks that were born in one time and freed in another, and lived so long, ns.
     pub fn aged(&self, born: &Span, died: &Span, age_ns: &Range<u64>) -> HashMap<Key, Amount> {
-        let sums = self.fold(born.from_ns, HashMap::<Key, Amount>::new, |mut sums, change| {
-            if let Change::Died { key, amount, born_ns, ns, age_ns: age } = change
+        let sums = self.fold(&from(born.from_ns), HashMap::<Key, Amount>::new, |mut sums, change| {
+            if let Change::Died { key, amount, born_ns, ns, age_ns: age, .. } = change
                 && born.contains(born_ns)
                 && died.contains(ns)
                 && age_ns.contains(&age)
@@ -88,9 +93,9 @@ impl<H: History> Events<'_, H> {
         is_wanted: &(impl Fn(&Key) -> bool + Sync),
     ) -> AgeMap {
         let none = || AgeMap::new(columns.count, begins_ns.len());
-        let maps = self.fold(columns.begin_ns, none, |mut map, change| {
+        let maps = self.fold(&from(columns.begin_ns), none, |mut map, change| {
             match change {
-                Change::Born { key, amount, ns } => {
+                Change::Born { key, amount, ns, .. } => {
                     if let Some(column) = columns.of(ns).filter(|_| is_wanted(&key)) {
                         map.born[column].add(amount);
                     }
@@ -109,14 +114,15 @@ impl<H: History> Events<'_, H> {
         maps.iter().fold(none(), AgeMap::and)
     }
 
-    /// Goes over all chunks that do not end before a moment, several at a time: a sum for each run of them.
-    fn fold<T: Send>(
+    /// Goes over all chunks that reach into a stretch of time, several at a time: a sum for each run of them.
+    pub(super) fn fold<T: Send>(
         &self,
-        from_ns: u64,
+        time: &Span,
         none: impl Fn() -> T + Sync,
         add: impl Fn(T, Change) -> T + Sync,
     ) -> Vec<T> {
-        let chunks: Vec<&TimedChunk> = self.chunks.iter().filter(|chunk| chunk.last_ns >= from_ns).collect();
+        let reaches_in = |chunk: &&TimedChunk| chunk.begin_ns < time.to_ns && chunk.last_ns >= time.from_ns;
+        let chunks: Vec<&TimedChunk> = self.chunks.iter().filter(reaches_in).collect();
         let per_run = chunks.len().div_ceil(4 * rayon::current_num_threads()).max(1);
         let run = |run: &[&TimedChunk]| {
             let (mut sum, mut scratch) = (none(), H::Scratch::default());
@@ -165,12 +171,12 @@ impl<H: History> Events<'_, H> {
                 let thread = birth_thread.map_or(facts.thread, |thread| thread.0);
                 let (born_ns, ns) = (clock.ns(ticks.wrapping_sub(age_ticks)), clock.ns(ticks));
                 let age_ns = clock.span_ns(age_ticks);
-                let (key, amount) = (key(&freed, thread), amount(&freed));
-                sum = add(sum, Change::Died { key, amount, born_ns, ns, age_ns });
+                let (key, amount, size_bytes) = (key(&freed, thread), amount(&freed), freed.size_bytes);
+                sum = add(sum, Change::Died { key, amount, size_bytes, born_ns, ns, age_ns });
             }
             if let Some(block) = changes.allocated {
-                let (key, amount) = (key(&block, facts.thread), amount(&block));
-                sum = add(sum, Change::Born { key, amount, ns: clock.ns(ticks) });
+                let (key, amount, size_bytes) = (key(&block, facts.thread), amount(&block), block.size_bytes);
+                sum = add(sum, Change::Born { key, amount, size_bytes, ns: clock.ns(ticks) });
             }
         }
         sum

@@ -65,16 +65,20 @@ impl<'h, H: History> Events<'h, H> {
         self.chunks.iter().filter(reaches_in).map(|chunk| chunk.facts.events).sum()
     }
 
-    /// The answer in a pass over all events, without an index.
-    pub fn ask(&self, question: &Question) -> HashMap<Key, Amount> {
+    /// When each process ended, where that is known.
+    pub fn ends_ns(&self) -> Vec<Option<u64>> {
         let processes = self.history.processes();
         let mut last_ns = vec![None; processes.len()];
         for chunk in &self.chunks {
             last_ns[chunk.facts.process] = last_ns[chunk.facts.process].max(Some(chunk.last_ns));
         }
-        let had_ended = |process: usize, ns: u64| {
-            processes[process].end_ns(last_ns[process]).is_some_and(|end_ns| end_ns <= ns)
-        };
+        processes.iter().zip(last_ns).map(|(process, last_ns)| process.end_ns(last_ns)).collect()
+    }
+
+    /// The answer in a pass over all events, without an index.
+    pub fn ask(&self, question: &Question) -> HashMap<Key, Amount> {
+        let ends_ns = self.ends_ns();
+        let had_ended = |process: usize, ns: u64| ends_ns[process].is_some_and(|end_ns| end_ns <= ns);
         let mut sums = HashMap::<Key, Amount>::new();
         let (signs, edges): (Vec<_>, Vec<_>) = edges(question).into_iter().unzip();
         for (n, key, amount) in self.sum(self.chunks.iter().collect(), &Span::ALL, &edges) {

@@ -3,10 +3,12 @@
 mod ages;
 mod edges;
 mod leaves;
+mod measured;
 mod plan;
 mod rectangle;
 mod sums;
 
 pub use ages::{AgeMap, Columns};
 pub use edges::Events;
+pub use measured::{GivenBytes, ThreadStep};
 pub use sums::Sums;

@@ -9,7 +9,8 @@ use heapscribe_analyze::{
     HeapOverTime, Highest, Options, ProcessStep, extent, heap_within, lost_in_chunks, over_time,
 };
 use heapscribe_index::{
-    AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, Span, TraceId, build,
+    AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, SizeClass, Span, TraceId,
+    build,
 };
 use heapscribe_wire::record::Note;
 use proptest::prelude::*;
@@ -169,6 +170,42 @@ fn check_ages(random: &Random, events: &Events<'_, Random>, born: Span, died: Sp
     assert_eq!(found, sums, "{born:?} {died:?}");
 }
 
+/// What a heap gives follows from the size of each block.
+fn check_given(random: &Random, events: &Events<'_, Random>, question: &Question) {
+    let given = |size: u64| size + 7;
+    let found = events.given(question, given, &|key: &Key| key.thread != 2);
+    let mut expected = BTreeMap::<SizeClass, (Amount, i64)>::new();
+    for (key, amount) in random.answer(question).into_iter().filter(|(key, _)| key.thread != 2) {
+        let (asked, bytes) = expected.entry(key.size).or_default();
+        asked.add(amount);
+        *bytes += amount.bytes + 7 * amount.blocks;
+    }
+    let found: BTreeMap<_, _> =
+        found.into_iter().map(|(class, sum)| (class, (sum.asked, sum.given_bytes))).collect();
+    assert_eq!(found, expected, "{question:?}");
+}
+
+/// What threads hold at the end of a step is what is live then, but for what went with a process.
+fn check_threads(random: &Random, events: &Events<'_, Random>) {
+    let columns = Columns { begin_ns: 0, step_ns: 865, count: 12 };
+    let mut held = BTreeMap::<(u32, u32), i64>::new();
+    let rows = events.of_threads(&columns);
+    for step in 0..columns.count {
+        for row in rows.iter().filter(|row| row.step == step) {
+            *held.entry((row.process, row.thread)).or_default() += row.net_bytes;
+        }
+        held.retain(|_, bytes| *bytes != 0);
+        let until_ns = columns.step_ns * (step as u64 + 1) - 1;
+        let live = Question { born: Span::until(until_ns), death: Death::NotUntil(until_ns) };
+        let mut expected = BTreeMap::<(u32, u32), i64>::new();
+        for (key, amount) in random.answer(&live) {
+            *expected.entry((key.process, key.thread)).or_default() += amount.bytes;
+        }
+        expected.retain(|_, bytes| *bytes != 0);
+        assert_eq!(held, expected, "until {until_ns}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
     #[test]
@@ -195,6 +232,7 @@ proptest! {
         prop_assert_eq!(&lost_in_chunks(&random), random.lost());
         check_heap(&random, &index.heap().unwrap());
         check_notes(&random, &index, notes_max);
+        check_threads(&random, &events);
         let question = |(moments, kind): ([u32; 4], u8)| {
             let moments = moments.map(|part| part % 1_000_000);
             question(moments, kind, random.last_ns(), index.axis().begins_ns())
@@ -205,6 +243,9 @@ proptest! {
         for (number, question) in questions.into_iter().enumerate() {
             if number < 6 && !question.born.is_empty() && question.born.to_ns != u64::MAX {
                 check_part(&random, index.heap().unwrap().peak, question.born.from_ns, question.born.to_ns);
+            }
+            if number < 6 {
+                check_given(&random, &events, &question);
             }
             if let Question { born, death: Death::In(died) } = question {
                 check_ages(&random, &events, born, died);
