@@ -20,6 +20,7 @@ export interface Summary {
   has_index: boolean;
   has_messages: boolean;
   has_blocks: boolean;
+  has_pages: boolean;
   shows: string[];
   processes: number;
   caveats: string[];
@@ -181,6 +182,74 @@ export interface Sizes extends Answered {
   unknown_bytes: number;
 }
 
+/** What rounding adds, by class of sizes; no classes where it is not known. */
+export interface Rounding {
+  from_bytes: number[];
+  asked_bytes: number[];
+  given_bytes: number[];
+  note: string;
+}
+
+/** Live blocks by size, a row each, and by age, a column each. */
+export interface Held {
+  total: Amount;
+  at_ns: number;
+  ages_ns: number[];
+  from_bytes: number[];
+  to_bytes: number[];
+  bytes: number[][];
+  blocks: number[][];
+}
+
+export interface Band {
+  process: number;
+  thread: number | null;
+  name: string;
+  pid: number;
+  max_bytes: number;
+  bytes: number[];
+}
+
+/** The heap over time, told apart. */
+export interface Bands {
+  from_ns: number[];
+  bands: Band[];
+  rest_bytes: number[];
+  others: number;
+}
+
+/** What the resident memory of a snapshot is, and its heap as cells of a map, by address. */
+export interface Pages {
+  page_bytes: number;
+  cell_pages: number;
+  resident_bytes: number;
+  part: string[];
+  part_name: string[];
+  part_bytes: number[];
+  is_heap: boolean[];
+  pinned_bytes: number;
+  page: number[];
+  kind: string[];
+  resident: number[];
+  used: number[];
+  live: number[];
+  blocks: number[];
+  youngest_ns: (number | null)[];
+  oldest_ns: (number | null)[];
+  is_sampled: boolean;
+  problems: string[];
+}
+
+/** Stacks whose blocks are in some pages. */
+export interface PageStacks {
+  total_bytes: number;
+  all: number;
+  names: string[];
+  bytes: number[];
+  blocks: number[];
+  functions: number[][];
+}
+
 /** Lines of a source file. */
 export interface Source extends Answered {
   function: string;
@@ -226,6 +295,8 @@ export interface Views {
   stacks: Stacks;
   sizes: Sizes;
   generations: Generations;
+  held: Held;
+  pages: Pages;
   lifetimes: Ages;
   source: Source;
 }
@@ -237,5 +308,8 @@ export interface Answers extends Views {
   zoom: Zoom;
   whole: Whole;
   messages: Messages;
+  bands: Bands;
+  page_stacks: PageStacks;
+  rounding: Rounding;
   live: Live;
 }

@@ -25,7 +25,7 @@ export function quoted(word) {
  * @param {Recording} recording
  */
 export function command(state, recording) {
-  const isPart = state.thread !== "" || state.size !== "" || state.age !== "" || state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "" || state.base !== "" || state.hide !== "" || state.collapse !== "" || state.recursion !== "";
+  const isPart = state.thread !== "" || state.size !== "" || state.larger !== "" || state.older !== "" || state.age !== "" || state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "" || state.base !== "" || state.hide !== "" || state.collapse !== "" || state.recursion !== "";
   const blocks = recording.is_live || isPart || state.tree === "callers" ? undefined : flags(state, recording);
   if (!blocks) return "";
   const pid = state.process === "" ? [] : ["--pid", String(recording.pids[Number(state.process)])];

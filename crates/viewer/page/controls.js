@@ -3,6 +3,7 @@
 import { command } from "./command.js";
 import { byId, element } from "./dom.js";
 import { embedded } from "./embedded.js";
+import { bytes, duration } from "./numbers.js";
 
 /** What can be shown, in words. */
 const SHOWS = /** @type {Record<string, string>} */ ({
@@ -15,7 +16,11 @@ const SHOWS = /** @type {Record<string, string>} */ ({
 });
 
 /** What "Reset" leaves. */
-const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", age: "", search: "" };
+const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", larger: "", older: "", age: "", search: "" };
+
+/** The least sizes and ages that can be chosen; the address takes others. */
+const SIZES = [64, 256, 1024, 4096, 2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 24];
+const AGES = [1e6, 1e7, 1e8, 1e9, 1e10, 6e10, 6e11, 3.6e12];
 
 /** The fields. */
 export class Controls {
@@ -40,6 +45,7 @@ export class Controls {
       this.#select("show", "Blocks", shows),
       this.#select("unit", "by", summary.has_blocks ? [["bytes", "bytes"], ["blocks", "blocks"]] : [["bytes", "bytes"]]),
       this.processes,
+      ...this.#leasts(summary.duration_ns),
       this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
       this.#text("with", "Stacks with", "name or /regex/"),
       this.#text("without", "without", "name or /regex/"),
@@ -70,14 +76,40 @@ export class Controls {
   show() {
     for (const { name, field } of this.#fields) {
       const value = this.store.state[/** @type {keyof import("./state.js").State} */ (name)];
+      const isMissing = field instanceof HTMLSelectElement && ["larger", "older"].includes(name) && ![...field.options].some((option) => option.value === value);
+      if (isMissing) this.#add(field, value);
       // What is being typed is not put back.
       if (field.value !== value && document.activeElement !== field) field.value = value;
+      if (name === "older") field.disabled = this.store.state.show !== "live";
       if (field instanceof HTMLSelectElement) this.#disable(field);
       else if (name !== "search") field.disabled = embedded !== undefined;
     }
     const line = command(this.store.state, { ...this.summary, pids: this.#pids });
     this.copy.disabled = line === "";
     this.copy.title = line || (this.summary.is_live ? "What runs changes: `heapscribe snapshot` keeps what is live now, in a file for `flame`" : "No command prints exactly this");
+  }
+
+  /**
+   * The least size and the least age, where they are known.
+   * @param {number | null} duration_ns
+   */
+  #leasts(duration_ns) {
+    if (duration_ns === null) return [];
+    const ages = AGES.filter((ns) => ns < duration_ns).map((ns) => [String(ns), duration(ns)]);
+    return [
+      this.#select("larger", "at least", [["", "any size"], ...SIZES.map((size) => [String(size), bytes(size)])]),
+      this.#select("older", "and", [["", "any age"], ...ages.map(([ns, text]) => [ns, `${text} old`])]),
+    ];
+  }
+
+  /**
+   * An address may have a value that is not in the list.
+   * @param {HTMLSelectElement} field
+   * @param {string} value
+   */
+  #add(field, value) {
+    const text = field.name === "larger" ? bytes(Number(value)) : `${duration(Number(value))} old`;
+    field.append(element("option", { value }, text));
   }
 
   /**

@@ -25,24 +25,26 @@ async function start() {
   if (embedded) restrict(embedded, store, (state) => views.isThere(state));
   if (summary.is_live) new LiveView(() => views.refresh());
   // The heap over time is known long before all events were read.
-  const timeline = showTime(store, views, await get("time"));
+  const timeline = showTime(store, views, await get("time"), summary);
   if (timeline && summary.has_messages) timeline.setMessages(await get("messages"));
   const whole = await get("whole");
   showFindings(whole, store, summary);
   showFacts(summary, whole);
   controls.setProcesses(whole.processes);
   views.setWhole(whole);
+  timeline?.bands.setWhole(whole);
 }
 
 /**
  * @param {Store} store
  * @param {Views} views
  * @param {import("./answers.js").Time} time
+ * @param {import("./answers.js").Summary} summary
  */
-function showTime(store, views, time) {
+function showTime(store, views, time, summary) {
   // A snapshot has no time.
   const hasTime = time.duration_ns > 0 && time.timeline.heap_max_bytes.length > 0;
-  const timeline = hasTime ? new TimelineView(store, time) : undefined;
+  const timeline = hasTime ? new TimelineView(store, time, summary) : undefined;
   if (!timeline) byId("timeline-title").closest("section")?.remove();
   views.setTime(time);
   return timeline;

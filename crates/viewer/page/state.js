@@ -11,6 +11,8 @@
  * @property {string} process index of a process; "" for all
  * @property {string} thread number of a thread of this process
  * @property {string} size a size that stands for its class
+ * @property {string} larger the least size of blocks, a power of two
+ * @property {string} older the least age of live blocks, ns
  * @property {string} age how long blocks lived that were freed: two times in ns with a dot between
  * @property {string} with part of the name of a function
  * @property {string} without
@@ -25,9 +27,11 @@
  * @property {string} function number of the function whose source is shown
  * @property {string} line the line that it is shown around; "" for the one that has most
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, changes, stacks, sizes, generations, lifetimes, source, processes, threads
+ * @property {string} view flame, functions, changes, stacks, sizes, generations, held, lifetimes, pages, source, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
+ * @property {string} bands processes, threads, or "" for none: by what the heap in the timeline is told apart
+ * @property {string} pages oldest or youngest: what the map of pages is shaded by; "" for live bytes
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
  */
 
@@ -40,6 +44,8 @@ export const DEFAULTS = Object.freeze({
   process: "",
   thread: "",
   size: "",
+  larger: "",
+  older: "",
   age: "",
   with: "",
   without: "",
@@ -57,11 +63,13 @@ export const DEFAULTS = Object.freeze({
   view: "flame",
   search: "",
   lines: "",
+  bands: "",
+  pages: "",
   zoom: "",
 });
 
 /** What figures depend on. */
-const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "age", "with", "without", "unit"]);
+const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "larger", "older", "age", "with", "without", "unit"]);
 /** How calls are drawn otherwise than they were made. */
 const SHAPE = /** @type {(keyof State)[]} */ (["hide", "collapse", "recursion"]);
 /** What else each view depends on. */
@@ -71,11 +79,20 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   changes: ["base", ...SHAPE],
   stacks: SHAPE,
   sizes: [],
+  rounding: [],
   generations: [],
+  held: [],
+  pages: [],
   lifetimes: [],
   source: ["function", "line"],
   processes: [],
   threads: [],
+});
+
+/** What a view has all of: its rows and columns. */
+const NOT_OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
+  lifetimes: ["age", "older"],
+  held: ["show", "size", "larger", "older", "age", "unit"],
 });
 
 /**
@@ -107,8 +124,9 @@ export function format(state) {
  * @param {string} view
  */
 export function question(state, view) {
-  // The map has all lifetimes.
-  const isAsked = (/** @type {keyof State} */ name) => state[name] !== "" && !(name === "age" && view === "lifetimes");
+  const left = NOT_OF_VIEW[view] ?? [];
+  // Only what is live has an age.
+  const isAsked = (/** @type {keyof State} */ name) => state[name] !== "" && !left.includes(name) && !(name === "older" && state.show !== "live");
   const names = [...FIGURES, ...OF_VIEW[view]].filter(isAsked);
   return new URLSearchParams(names.map((name) => [name, state[name]])).toString();
 }

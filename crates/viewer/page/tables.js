@@ -1,7 +1,7 @@
-/** The views that are tables: functions, stacks, sizes. */
+/** The views that are tables: functions, stacks. */
 
 import { element } from "./dom.js";
-import { blockCount, blocks, bytes, count, percent, shortPath } from "./numbers.js";
+import { blockCount, bytes, count, percent, shortPath } from "./numbers.js";
 import { unitOf } from "./state.js";
 
 /** @typedef {"number" | "" | "wide"} Kind how a column is set: wide is what takes the rest */
@@ -79,7 +79,7 @@ export function fileButton(answer, n, store) {
 
 /**
  * Stacks, the innermost function first.
- * @param {import("./answers.js").Stacks} answer
+ * @param {Omit<import("./answers.js").Stacks, "at_ns" | "drawn">} answer
  * @param {import("./state.js").Store} store
  */
 export function stackTable(answer, store) {
@@ -106,38 +106,5 @@ function stack(names) {
     {},
     element("summary", { class: "name" }, names.filter((name, n) => name !== names[n - 1]).slice(0, SHOWN).join(" ← ")),
     element("ol", {}, ...names.map(line)),
-  );
-}
-
-/**
- * Sizes, each with a bar.
- * @param {import("./answers.js").Sizes} answer
- * @param {import("./state.js").Store} store
- */
-export function sizeTable(answer, store) {
-  const unit = unitOf(store);
-  const longest = Math.max(1, ...answer[unit]);
-  const bar = (/** @type {number} */ n) => {
-    const meter = element("span", { class: "meter", "aria-hidden": "true" });
-    meter.style.width = `${(20 * n) / longest}rem`;
-    return meter;
-  };
-  const choose = (/** @type {number} */ size, /** @type {string} */ title) => {
-    const show = () => store.set({ size: String(size), path: "", view: "flame" });
-    return element("button", { type: "button", class: "plain", click: show }, title);
-  };
-  const rows = answer.from_bytes.map((from, n) => [
-    choose(from, from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`),
-    count(answer.blocks[n]),
-    bytes(answer.bytes[n]),
-    percent(answer[unit][n], answer.total[unit]),
-    bar(answer[unit][n]),
-  ]);
-  const unknown = `Of ${blocks(answer.unknown_blocks)} the size is not known: the index was made with too little memory.`;
-  return element(
-    "div",
-    {},
-    table("Sizes of blocks", ["Size in bytes", "Blocks", "Bytes", "Part", ""], rows, ["number", "number", "number", "number", ""]),
-    element("p", { class: "hint" }, answer.unknown_blocks > 0 ? unknown : ""),
   );
 }

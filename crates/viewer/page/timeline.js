@@ -1,5 +1,6 @@
 /** The heap over time, drawn: live bytes, resident memory, allocations and frees, marks, the range and the cursor. */
 
+import { drawBands } from "./bands.js";
 import { color } from "./colors.js";
 import { prepared } from "./dom.js";
 import { bytes, moment } from "./numbers.js";
@@ -30,6 +31,7 @@ const GAP = 6;
  * @property {{ from: number, to: number } | undefined} base a range, or a moment, that is compared with
  * @property {number | undefined} cursor
  * @property {boolean} isHeapAlone without resident memory
+ * @property {import("./answers.js").Bands | undefined} bands of processes or threads
  */
 
 /**
@@ -38,14 +40,14 @@ const GAP = 6;
  * @param {HTMLCanvasElement} axis what stands left of it
  * @param {Drawn} drawn
  */
-export function drawTimeline(canvas, axis, { time, shown, range, base, cursor, isHeapAlone }) {
+export function drawTimeline(canvas, axis, { time, shown, range, base, cursor, isHeapAlone, bands }) {
   const { context, width, height } = prepared(canvas);
   const label = labels(axis);
   const scale = { ...shown, width };
   const bottom = height - AXIS - 2 * RATES;
   drawTimes(context, scale, height);
   drawRates(context, scale, time.timeline, bottom + RATES, label);
-  drawHeap(context, scale, time.timeline, bottom, isHeapAlone, label);
+  drawHeap(context, scale, time, bottom, { isHeapAlone, bands }, label);
   drawNotes(context, scale, time.notes, bottom);
   drawRange(context, scale, range, "range", height - AXIS);
   drawRange(context, scale, base, "base", height - AXIS);
@@ -114,12 +116,12 @@ function most(column, { first, last }) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {import("./answers.js").Timeline} timeline
+ * @param {import("./answers.js").Time} time
  * @param {number} bottom
- * @param {boolean} isHeapAlone
+ * @param {{ isHeapAlone: boolean, bands: import("./answers.js").Bands | undefined }} how
  * @param {(text: string, y: number, color: string) => void} label
  */
-function drawHeap(context, scale, timeline, bottom, isHeapAlone, label) {
+function drawHeap(context, scale, { timeline, duration_ns: end }, bottom, { isHeapAlone, bands }, label) {
   const steps = visible(timeline, scale);
   const lines = LINES.map((line) => ({ ...line, column: timeline[line.column] ?? [] })).filter(
     (line) => line.column.length > 0 && (!isHeapAlone || line.color === "heap"),
@@ -132,6 +134,7 @@ function drawHeap(context, scale, timeline, bottom, isHeapAlone, label) {
     label(bytes(tick), y(tick), "quiet");
   }
   label("0", bottom, "quiet");
+  if (bands) drawBands(context, scale, bands, end, y);
   for (const line of lines) {
     trace(context, scale, timeline, steps, line.column, y);
     context.strokeStyle = color(line.color);

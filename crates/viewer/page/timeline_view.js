@@ -1,6 +1,7 @@
 /** The timeline and the state: which range and cursor the address says, and the other way round. */
 
 import { Latest } from "./api.js";
+import { BandsView } from "./bands_view.js";
 import { atNextFrame, byId, element } from "./dom.js";
 import { embedded, nearest } from "./embedded.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
@@ -29,15 +30,17 @@ export class TimelineView {
   #asked = "";
   #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
   #axis = /** @type {HTMLCanvasElement} */ (byId("timeline-axis"));
-  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: { ...this.time, timeline: this.#timeline }, ...this.#seen() }));
+  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: { ...this.time, timeline: this.#timeline }, ...this.#seen(), bands: this.bands.drawn }));
 
   /**
    * @param {import("./state.js").Store} store
    * @param {import("./answers.js").Time} time
+   * @param {import("./answers.js").Summary} summary
    */
-  constructor(store, time) {
+  constructor(store, time, summary) {
     this.store = store;
     this.time = time;
+    this.bands = new BandsView(store, summary, this.#draw);
     this.lanes = new LanesView(store, time, () => this.#seen());
     /** Messages of a log, once they are known to be there.
      * @type {MessagesView | undefined} */
@@ -184,6 +187,7 @@ export class TimelineView {
     byId("timeline-status").textContent = at;
     this.#refine();
     this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.time.peak.bytes)} at ${duration(this.time.peak.time_ns)}.`);
+    this.bands.show();
     this.#draw();
     this.lanes.draw();
     this.messages?.draw();
@@ -220,6 +224,7 @@ export class TimelineView {
       timeline.anonymous_bytes && `${bytes(timeline.anonymous_bytes[n])} anonymous`,
       `${blocks(timeline.allocations[n])} of ${bytes(timeline.allocated_bytes[n])} allocated`,
       `${blocks(timeline.frees[n])} of ${bytes(timeline.freed_bytes[n])} freed`,
+      this.bands.describe(ns),
       ...named,
     ];
     return parts.filter(Boolean).join(", ");

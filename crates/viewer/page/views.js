@@ -7,22 +7,25 @@ import { embedded, has } from "./embedded.js";
 import { FlameView } from "./flame.js";
 import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
+import { heldTable } from "./held.js";
 import { lifetimeMap } from "./lifetimes_view.js";
+import { pagesView } from "./pages.js";
 import { blocks, bytes, changed, duration } from "./numbers.js";
 import { question } from "./state.js";
 import { processTable, threadTable } from "./processes.js";
 import { NO_FUNCTION, sourceView } from "./source.js";
-import { functionTable, sizeTable, stackTable } from "./tables.js";
+import { sizeView } from "./sizes.js";
+import { functionTable, stackTable } from "./tables.js";
 
 /** @typedef {import("./answers.js").Views} Answers */
 /** @typedef {import("./answers.js").Time} Time */
 /** @typedef {keyof typeof VIEWS} View */
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", lifetimes: "Lifetimes", source: "Source", processes: "Processes", threads: "Threads" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", held: "Age and size", lifetimes: "Lifetimes", pages: "Pages", source: "Source", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
 const OF_WHOLE = /** @type {View[]} */ (["processes", "threads"]);
 /** Those that a snapshot, and a ring without its first events, do not have. */
-const NEEDS_TIME = /** @type {View[]} */ (["generations", "lifetimes", ...OF_WHOLE]);
+const NEEDS_TIME = /** @type {View[]} */ (["generations", "held", "lifetimes", ...OF_WHOLE]);
 
 /** What to do where there is nothing to compare with. */
 const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to choose a range to compare with, or click with Shift to choose a moment.";
@@ -38,6 +41,7 @@ function pathOf(view) {
 /** The views. */
 export class Views {
   #latest = new Latest();
+  #rounding = new Latest();
   /** What shows the answers.
    * @type {{ [V in keyof Answers]: (answer: Answers[V]) => HTMLElement }} */
   #shows = {
@@ -45,9 +49,11 @@ export class Views {
     functions: (answer) => functionTable(answer, this.store),
     changes: (answer) => changeTable(answer, this.store),
     stacks: (answer) => stackTable(answer, this.store),
-    sizes: (answer) => sizeTable(answer, this.store),
+    sizes: (answer) => sizeView(answer, this.store, () => this.#ofRounding()),
     generations: (answer) => generationTable(answer, this.store, this.#time?.notes),
+    held: (answer) => heldTable(answer, this.store),
     lifetimes: (answer) => lifetimeMap(answer, this.store),
+    pages: (answer) => pagesView(answer, this.store),
     source: (answer) => sourceView(answer, this.store),
   };
   #shown = "";
@@ -67,7 +73,7 @@ export class Views {
     this.summary = summary;
     this.flame = new FlameView(store);
     const isThere = (/** @type {View} */ view) =>
-      summary.duration_ns !== null ? view !== "processes" || summary.processes > 1 : !NEEDS_TIME.includes(view);
+      view === "pages" ? summary.has_pages : summary.duration_ns !== null ? view !== "processes" || summary.processes > 1 : !NEEDS_TIME.includes(view);
     this.views = /** @type {View[]} */ (Object.keys(VIEWS)).filter(isThere);
     this.tabs = this.views.map((view) =>
       element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, VIEWS[view]),
@@ -148,6 +154,8 @@ export class Views {
    */
   #question(view, state) {
     if (OF_WHOLE.includes(view)) return this.#whole && "";
+    // It depends on no question; how it is shaded is for the page.
+    if (view === "pages") return state.pages;
     const asked = question(state, view);
     if (view === "generations") return this.#time && `${asked}&cuts=${cuts(state, this.#time).join(".")}`;
     return view === "changes" ? `${asked}&order=change` : asked;
@@ -161,9 +169,10 @@ export class Views {
   async #ask(view, asked) {
     const shown = this.#shown;
     const what = /** @type {V} */ (pathOf(view));
+    const of = view === "pages" ? "" : asked;
     byId("view").setAttribute("aria-busy", "true");
     try {
-      const answer = await this.#latest.get(what, asked);
+      const answer = await this.#latest.get(what, of);
       if (!answer || shown !== this.#shown) return; // something else was chosen meanwhile
       this.#place(view, answer);
     } catch (e) {
@@ -179,12 +188,18 @@ export class Views {
    * @param {Answers[V]} answer
    */
   #place(view, answer) {
-    byId("total").textContent = "total" in answer ? this.#inWords(answer) : "";
+    byId("total").textContent = "total" in answer ? this.#inWords(answer, view) : "";
     if ("drawn" in answer) showChips(answer.drawn, this.store, this.summary.baseline);
     else byId("chips").replaceChildren();
     const root = this.#shows[view](answer);
     // What stays there keeps the focus, for who works with keys.
     if (byId("view").firstElementChild !== root) byId("view").replaceChildren(root);
+  }
+
+  /** What rounding adds to the blocks of the question; nothing where a file does not have it. */
+  async #ofRounding() {
+    const asked = question(this.store.state, "rounding");
+    return embedded && !has(embedded, "rounding", asked) ? undefined : this.#rounding.get("rounding", asked);
   }
 
   /** @param {string} what */
@@ -202,14 +217,18 @@ export class Views {
     byId("view").replaceChildren(view === "processes" ? processTable(this.#whole.processes, this.store) : threadTable(this.#whole, this.store));
   }
 
-  /** @param {import("./answers.js").Answered} answer */
-  #inWords({ total, before_total: before, at_ns: at }) {
-    const { show, from, to, thread, size, age } = this.store.state;
+  /**
+   * @param {{ total: import("./answers.js").Amount, before_total?: import("./answers.js").Amount, at_ns: number | null }} answer
+   * @param {string} view
+   */
+  #inWords({ total, before_total: before, at_ns: at }, view) {
+    if (view === "held") return `${bytes(total.bytes)} in ${blocks(total.blocks)} live at ${duration(at ?? 0)}`;
+    const { show, from, to, thread, size, larger, older, age } = this.store.state;
     const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
     // A snapshot has no times.
     const when = show !== "live" ? "" : at === null ? " live" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
-    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${age === "" ? "" : ", of these lifetimes"}`;
+    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${larger === "" ? "" : `, of at least ${bytes(Number(larger))} each`}${older === "" || show !== "live" ? "" : `, at least ${duration(Number(older))} old`}${age === "" ? "" : ", of these lifetimes"}`;
     const change = before ? `, ${changed(before[unit], total[unit], unit)} from ${unit === "bytes" ? bytes(before.bytes) : blocks(before.blocks)}` : "";
     return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}${change}`;
   }

@@ -186,6 +186,24 @@ fn each_line_of_the_source_has_what_was_allocated_through_it() {
     in_a_browser(&view, &place, "source.mjs");
 }
 
+/// What rounding adds is what the heap itself says of each block.
+#[test]
+fn rounding_is_what_malloc_usable_size_says() {
+    let place = Place::new();
+    let run = Run::new(&place, place.compile("rounding.c"));
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0);
+    let said: Vec<u64> = ended.stdout.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    let view = View::with(&[run.trace().as_os_str()]);
+    for (show, said) in [("allocated", &said[..2]), ("left", &said[2..])] {
+        let rows = view.get(&format!("api/rounding?show={show}&with=%3Dmain"));
+        let sum =
+            |column: &str| rows[column].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>();
+        assert_eq!([sum("asked_bytes"), sum("given_bytes")], [said[0], said[1]], "{show}: {rows}");
+    }
+    in_a_browser(&view, &place, "rounding.mjs");
+}
+
 /// The page itself, where there is a browser.
 fn in_a_browser(view: &View, place: &Place, script: &str) {
     let is_there = |name: &str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();

@@ -18,7 +18,7 @@ pub(super) struct Answered {
     pub(super) own: Own,
     /// The same by stack, in the order of the tips: without those that are not known.
     pub(super) by_stack: Vec<Amount>,
-    /// By size, of all functions; none where sizes are not kept apart by question, and where only some are asked for.
+    /// By size; none where sizes are not kept apart by question.
     pub(super) sizes: Option<SizeRows>,
     /// The moment of live blocks, ns from the start.
     pub(super) at_ns: Option<u64>,
@@ -40,13 +40,7 @@ pub(super) fn by_question<H: History>(
     stacks: &Stacks,
     blocks: &Blocks,
 ) -> Result<Answered, NoAnswer> {
-    let at_ns = match (blocks.show, blocks.at) {
-        (Show::Live, At::Ns(ns)) => Some(ns),
-        (Show::Live, At::Peak) => Some(peak_ns()?),
-        _ => None,
-    };
-    reject_coarse(ranges, blocks)?;
-    let question = question(ranges, blocks, at_ns);
+    let (question, at_ns) = asked_for(ranges, peak_ns, blocks)?;
     let mut answer = match blocks.age_ns {
         None => asked(ranges, &question, blocks),
         Some(age_ns) => aged(ranges, &question, age_ns, blocks)?,
@@ -60,9 +54,24 @@ pub(super) fn by_question<H: History>(
     }
     let known = stacks.calls.tips().iter().copied().zip(by_stack.iter().copied());
     let own = Own::new(&stacks.calls, known.chain([(stacks.calls.unknown(), unknown)]));
-    let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
-    let sizes = wanted.is_any_name().then(|| sizes(by_size()));
+    let chosen = answer.sums.iter().filter(|(key, _)| wanted.has_tip(|| stacks.tip(key)));
+    let sizes = Some(sizes(chosen.map(|(key, amount)| (key.size, plain(*amount)))));
     Ok(Answered { own, by_stack, sizes, at_ns })
+}
+
+/// The question, and the moment of live blocks.
+pub(super) fn asked_for<H: History>(
+    ranges: &Ranges<'_, H>,
+    peak_ns: impl Fn() -> Result<u64, NoAnswer>,
+    blocks: &Blocks,
+) -> Result<(Question, Option<u64>), NoAnswer> {
+    let at_ns = match (blocks.show, blocks.at) {
+        (Show::Live, At::Ns(ns)) => Some(ns),
+        (Show::Live, At::Peak) => Some(peak_ns()?),
+        _ => None,
+    };
+    reject_coarse(ranges, blocks)?;
+    Ok((question(ranges, blocks, at_ns), at_ns))
 }
 
 /// The totals of questions about ranges that ask for the same blocks: what their figures, each by itself, add up to.
@@ -86,9 +95,10 @@ pub(super) fn totals<H: History>(
 }
 
 /// Sizes and threads that are not known cannot be asked for.
-fn reject_coarse<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks) -> Result<(), NoAnswer> {
+pub(super) fn reject_coarse<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks) -> Result<(), NoAnswer> {
     let is_coarse = ranges.index().is_some_and(heapscribe_index::Index::is_coarse);
-    match blocks.size_bytes.is_some() && blocks.age_ns.is_none() && is_coarse {
+    let is_by_size = blocks.size_bytes.is_some() || blocks.larger_bytes.is_some();
+    match is_by_size && blocks.age_ns.is_none() && is_coarse {
         true => {
             Err(NoAnswer::Refused("the index does not keep sizes apart; use more --index-memory".to_owned()))
         }
@@ -125,7 +135,14 @@ fn aged<H: History>(
 fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u64>) -> Question {
     // The end of a range is not in it, but the end of the recording is.
     let to_ns = blocks.to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
-    let range = ranges.span(blocks.from_ns.filter(|ns| *ns != 0), to_ns);
+    let mut range = ranges.span(blocks.from_ns.filter(|ns| *ns != 0), to_ns);
+    if let (Some(at_ns), Some(older_ns)) = (at_ns, blocks.older_ns) {
+        let at_ns = at_ns.min(ranges.extent().duration_ns);
+        let born = at_ns.checked_sub(older_ns).map_or(Span { from_ns: 0, to_ns: 0 }, |ns| {
+            Span::until(ranges.extent().begin_ns.saturating_add(ns))
+        });
+        range = range.and(&born);
+    }
     let last_ns = if range.to_ns == u64::MAX { u64::MAX } else { range.to_ns - 1 };
     match blocks.show {
         Show::Live => {
@@ -150,7 +167,9 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     if blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.at != At::Peak {
         return refused("a snapshot, or a ring that has lost its first events, has no ranges");
     }
-    if blocks.process.is_some() || blocks.size_bytes.is_some() || blocks.age_ns.is_some() {
+    let is_by_life = blocks.age_ns.is_some() || blocks.older_ns.is_some();
+    let is_by_size = blocks.size_bytes.is_some() || blocks.larger_bytes.is_some();
+    if blocks.process.is_some() || is_by_size || is_by_life {
         return refused("processes, threads, sizes and lifetimes are not kept apart here");
     }
     let amount: fn(&Stack) -> Amount = match (blocks.show, analysis.is_snapshot) {

@@ -9,6 +9,8 @@
 //! | `thread` | of this process, the number of a thread that allocated |
 //! | `size` | a size in bytes: blocks from one power of two to the next |
 //! | `age` | how long blocks lived that were freed: two times in ns with a dot between, of which the second is not in it and may be missing |
+//! | `larger` | a power of two: blocks of at least so many bytes |
+//! | `older` | live blocks that are at least so old, ns |
 //! | `with`, `without` | a part of the name of a function or of its file, or `=` and the whole name: only stacks that have it, or have it not |
 //! | `unit` | `bytes` or `blocks` |
 //! | `tree` | `callees` or `callers` |
@@ -95,6 +97,10 @@ pub(crate) struct Blocks {
     pub(crate) thread: Option<u32>,
     /// A size, which stands for its class.
     pub(crate) size_bytes: Option<u64>,
+    /// They have at least this size: a power of two, as sizes are kept by classes.
+    pub(crate) larger_bytes: Option<u64>,
+    /// They are live and at least so old, ns.
+    pub(crate) older_ns: Option<u64>,
     /// How long they lived, ns; the end is not in it.
     pub(crate) age_ns: Option<(u64, u64)>,
     pub(crate) with: String,
@@ -133,6 +139,8 @@ const NAMES: &[&str] = &[
     "process",
     "thread",
     "size",
+    "larger",
+    "older",
     "with",
     "without",
     "unit",
@@ -172,6 +180,8 @@ impl Ask {
             process: number(query, "process")?,
             thread: number(query, "thread")?,
             size_bytes: number(query, "size")?,
+            larger_bytes: number(query, "larger")?,
+            older_ns: number(query, "older")?,
             age_ns: age(query)?,
             with: query.get("with").unwrap_or_default().to_owned(),
             without: query.get("without").unwrap_or_default().to_owned(),
@@ -181,6 +191,12 @@ impl Ask {
         }
         if blocks.thread.is_some() && blocks.process.is_none() {
             return Err("`thread` is a number in a `process`".to_owned());
+        }
+        if blocks.larger_bytes.is_some_and(|bytes| !bytes.is_power_of_two()) {
+            return Err("`larger` has to be a power of two: sizes are kept by powers of two".to_owned());
+        }
+        if blocks.older_ns.is_some() && blocks.show != Show::Live {
+            return Err("`older` is for live blocks; `age` chooses those that were freed".to_owned());
         }
         let look = Look {
             unit: one_of(query, "unit", &[("bytes", Unit::Bytes), ("blocks", Unit::Blocks)])?,
@@ -291,6 +307,8 @@ mod tests {
             process: Some(3),
             thread: Some(8),
             size_bytes: Some(64),
+            larger_bytes: Some(32),
+            older_ns: None,
             age_ns: Some((10, 30)),
             with: "Operator new".into(),
             without: "main".into(),
@@ -307,7 +325,7 @@ mod tests {
             merges_recursion: true,
         };
         check(
-            "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&age=10.30&with=Operator+new&without=main&unit=blocks&tree=callers\
+            "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&larger=32&age=10.30&with=Operator+new&without=main&unit=blocks&tree=callers\
              &focus=4&path=5.6&base=3.9&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20\
              &function=7&line=8",
             Ok(Ask {
@@ -324,6 +342,8 @@ mod tests {
         );
         check("base=trace", Ok(Ask { base: Base::Trace, ..plain.clone() }));
         check("base=7&order=change", Ok(Ask { base: Base::At(7), order: Order::Change, ..plain.clone() }));
+        let older = Blocks { older_ns: Some(5), ..Blocks::default() };
+        check("older=5", Ok(Ask { blocks: older, ..plain.clone() }));
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }
 
@@ -334,6 +354,8 @@ mod tests {
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
         check("age=9.3", Err("`age` is two times, the shorter one first"));
+        check("larger=48", Err("`larger` has to be a power of two: sizes are kept by powers of two"));
+        check("older=5&show=left", Err("`older` is for live blocks; `age` chooses those that were freed"));
         check("base=9.3", Err("`base` is a moment, a range, or `trace`"));
         check("hide=1.x", Err("`hide` is not `1.x`"));
         check(&format!("hide={}", "1.".repeat(101)), Err("at most 100 functions can be hidden"));

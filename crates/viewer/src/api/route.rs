@@ -9,12 +9,15 @@ use super::ask::Ask;
 use super::assets::asset;
 use super::compare::Shown;
 use super::generations::generations;
+use super::held::held;
 use super::lifetimes::lifetimes;
+use super::pages::{Pages, StacksOfPages};
+use super::rounding::rounding;
 use super::source::source;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use super::zoom::zoom;
-use crate::http::{Asked, Response, Status};
+use crate::http::{Asked, Query, Response, Status};
 use crate::model::{Calls, Figures, FunctionId, ModuleId, flame, functions, stacks};
 
 /// Figures, and what they are of.
@@ -59,8 +62,18 @@ impl<'a> Drawn<'a> {
 }
 
 /// What questions can be asked for.
-const VIEWS: &[&str] =
-    &["flame", "functions", "stacks", "sizes", "generations", "lifetimes", "source", "zoom"];
+const VIEWS: &[&str] = &[
+    "flame",
+    "functions",
+    "stacks",
+    "sizes",
+    "rounding",
+    "generations",
+    "held",
+    "lifetimes",
+    "source",
+    "zoom",
+];
 
 impl Viewer<'_> {
     /// Answers a request.
@@ -72,10 +85,10 @@ impl Viewer<'_> {
         match asked.path.strip_prefix("api/") {
             None => asset(&asked.path).unwrap_or_else(|| Response::empty(Status::NoSuchPath)),
             Some("summary") => Response::json(Status::Ok, &Summary::of(self)),
-            Some("time") => match self.over_time() {
-                Ok(time) => Response::json(Status::Ok, time),
-                Err(e) => refused(&e),
-            },
+            Some("time") => answer_to(self.over_time()),
+            Some("bands") => answer_to(self.bands(asked.query.get("by"))),
+            Some("pages") => answer_to(self.pages().map(Pages::rows)),
+            Some("page_stacks") => answer_to(self.stacks_of_pages(&asked.query)),
             Some("messages") => Response::json(Status::Ok, &self.messages),
             Some("whole") => match self.analysis() {
                 Some(analysis) => Response::json(Status::Ok, &Whole::of(analysis)),
@@ -85,20 +98,25 @@ impl Viewer<'_> {
         }
     }
 
+    fn stacks_of_pages(&self, query: &Query) -> Result<StacksOfPages, NoAnswer> {
+        let pages = self.pages()?;
+        let analysis = self.analysis().ok_or(NoAnswer::NotYet)?;
+        pages.stacks(query, &analysis.answer, &self.stacks()?.calls)
+    }
+
     fn view(&self, view: &str, asked: &Asked) -> Response {
         if !VIEWS.contains(&view) {
             return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
             let ask = Ask::parse(&asked.query).map_err(NoAnswer::Refused)?;
-            if view == "generations" {
-                return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
-            }
-            if view == "zoom" {
-                return Ok(Response::json(Status::Ok, &zoom(self, &ask)?));
-            }
-            if view == "lifetimes" {
-                return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?));
+            match view {
+                "generations" => return Ok(Response::json(Status::Ok, &generations(self, &ask)?)),
+                "zoom" => return Ok(Response::json(Status::Ok, &zoom(self, &ask)?)),
+                "lifetimes" => return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?)),
+                "held" => return Ok(Response::json(Status::Ok, &held(self, &ask)?)),
+                "rounding" => return Ok(Response::json(Status::Ok, &rounding(self, &ask)?)),
+                _ => {}
             }
             let unit = ask.look.unit;
             self.shown(&ask, |answered, Shown { calls, figures }| {
@@ -131,6 +149,13 @@ fn envelope(answered: &Answered, figures: &Figures<'_>, drawn: Drawn<'_>, of: im
     let total = figures.own.total().into();
     let before_total = figures.before.map(|before| before.total().into());
     Response::json(Status::Ok, &Envelope { total, before_total, at_ns: answered.at_ns, drawn, of })
+}
+
+fn answer_to(answer: Result<impl Serialize, NoAnswer>) -> Response {
+    match answer {
+        Ok(answer) => Response::json(Status::Ok, &answer),
+        Err(e) => refused(&e),
+    }
 }
 
 fn refused(e: &NoAnswer) -> Response {

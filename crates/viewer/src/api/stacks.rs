@@ -8,6 +8,7 @@ use heapscribe_analyze::placed::place;
 use heapscribe_convert::ranges::Ranges;
 use heapscribe_index::{Key, Question, Span};
 use heapscribe_symbols::Resolver;
+use heapscribe_views::text::is_glibc;
 use heapscribe_wire::ids::StackId;
 
 use crate::model::{CallId, Calls, Sources, labels};
@@ -16,6 +17,8 @@ use crate::model::{CallId, Calls, Sources, labels};
 pub(super) struct Stacks {
     pub(super) calls: Calls,
     pub(super) sources: Sources,
+    /// Whether the heap is that of glibc: its C library was loaded, and nothing in its place.
+    pub(super) is_glibc: bool,
     /// By process and number, in the order of the tips; nothing where they are those of an answer.
     wanted: Vec<(usize, StackId)>,
 }
@@ -34,14 +37,15 @@ impl Stacks {
         let placed = place(ranges.history(), &wanted, splits_processes);
         let labels = if splits_processes { labels(processes) } else { HashMap::new() };
         let (calls, sources) = Calls::new(&placed.tree, &placed.nodes, resolver, &labels);
-        Stacks { calls, sources, wanted }
+        let is_glibc = is_glibc(&placed.tree.modules) && processes.iter().all(|of| of.heap.is_none());
+        Stacks { calls, sources, is_glibc, wanted }
     }
 
     /// Of an answer, in its order; those of several processes are one, as it has them.
     pub(super) fn of_whole(answer: &Answer, resolver: &Resolver) -> Stacks {
         let nodes: Vec<NodeId> = answer.stacks.iter().map(|stack| stack.node).collect();
         let (calls, sources) = Calls::new(&answer.tree, &nodes, resolver, &HashMap::new());
-        Stacks { calls, sources, wanted: Vec::new() }
+        Stacks { calls, sources, is_glibc: false, wanted: Vec::new() }
     }
 
     /// Where a stack of a process ends.

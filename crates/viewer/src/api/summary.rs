@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::analysis::Analysis;
 use super::columns::{ProcessColumns, ThreadColumns};
 use super::findings::FindingRow;
+use super::pages::has_pages;
 use super::viewer::Viewer;
 
 /// What is known before any event is read.
@@ -29,6 +30,8 @@ pub(super) struct Summary {
     has_index: bool,
     /// Whether messages of a log are shown beside it.
     has_messages: bool,
+    /// Whether it is a snapshot with its pages.
+    has_pages: bool,
     /// Whether numbers of blocks are known.
     has_blocks: bool,
     /// What can be shown.
@@ -68,6 +71,7 @@ impl Summary {
             begin_real_ns: session.begin_real_ns,
             duration_ns: viewer.ranges.as_ref().map(|ranges| ranges.extent().duration_ns),
             has_messages: !viewer.messages.is_empty(),
+            has_pages: has_pages(viewer.trace),
             has_index: index.flatten().is_some(),
             has_blocks: of_profile
                 .is_none_or(|known| known.live.blocks || known.at_peak.blocks || known.allocated.blocks),

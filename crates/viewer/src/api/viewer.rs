@@ -1,5 +1,6 @@
 //! A recording that is looked at: opened once, asked often, by several requests at a time.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,8 +17,10 @@ use heapscribe_views::messages::correlation::EachMessage;
 use super::analysis::Analysis;
 use super::answered::{Answered, NoAnswer, by_question, of_whole, totals};
 use super::ask::{Ask, Base, Blocks};
+use super::bands::{self, Bands};
 use super::messages::MessageRows;
 use super::over_time::OverTime;
+use super::pages::{Pages, has_pages};
 use super::stacks::Stacks;
 use crate::model::{Merged, Reshaped, Shape};
 
@@ -35,6 +38,10 @@ pub struct Viewer<'r> {
     pub(super) ranges: Option<Ranges<'r, Recording<'r, FileSource>>>,
     resolver: Resolver,
     over_time: OnceLock<OverTime>,
+    /// The heap of each thread over time, once it was asked for.
+    of_threads: OnceLock<Bands>,
+    /// The pages of a snapshot, once they were asked for; none where it has none.
+    pages: OnceLock<Option<Pages>>,
     analysis: OnceLock<Analysis>,
     stacks: OnceLock<Stacks>,
     kept: Mutex<Vec<(Blocks, Arc<Answered>)>>,
@@ -70,6 +77,8 @@ impl<'r> Viewer<'r> {
             processes: recording.processes(),
             resolver,
             over_time: OnceLock::new(),
+            of_threads: OnceLock::new(),
+            pages: OnceLock::new(),
             analysis: OnceLock::new(),
             stacks: OnceLock::new(),
             kept: Mutex::default(),
@@ -126,6 +135,25 @@ impl<'r> Viewer<'r> {
                 Ok(self.over_time.get_or_init(|| OverTime::of_answer(answer)))
             }
         }
+    }
+
+    /// The heap over time as bands: by processes or by threads.
+    pub(super) fn bands(&self, by: Option<&str>) -> Result<Cow<'_, Bands>, NoAnswer> {
+        let refused = |why: &str| NoAnswer::Refused(why.to_owned());
+        let ranges = self.ranges.as_ref().ok_or_else(|| refused("it has no times"))?;
+        let of_threads = || bands::of_threads(ranges, &self.processes);
+        match by {
+            Some("processes") => Ok(Cow::Owned(bands::of_processes(ranges, &self.processes))),
+            Some("threads") => Ok(Cow::Borrowed(self.of_threads.get_or_init(of_threads))),
+            _ => Err(refused("`by` is `processes` or `threads`")),
+        }
+    }
+
+    /// The pages of a snapshot.
+    pub(super) fn pages(&self) -> Result<&Pages, NoAnswer> {
+        let none = || NoAnswer::Refused("it has no pages: take a snapshot with --pages".to_owned());
+        let read = || has_pages(self.trace).then(|| Pages::read(self.trace)).flatten();
+        self.pages.get_or_init(read).as_ref().ok_or_else(none)
     }
 
     /// What is known of the whole recording, once it is.

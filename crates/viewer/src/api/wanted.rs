@@ -29,10 +29,11 @@ impl<'a> Wanted<'a> {
 
     /// Whether those are that are counted under this.
     pub(super) fn has_key(&self, key: &Key) -> bool {
-        let Blocks { process, thread, size_bytes, .. } = self.blocks;
+        let Blocks { process, thread, size_bytes, larger_bytes, .. } = self.blocks;
         process.is_none_or(|process| process == key.process)
             && thread.is_none_or(|thread| thread == key.thread)
             && size_bytes.is_none_or(|size| SizeClass::of(size) == key.size)
+            && larger_bytes.is_none_or(|size| SizeClass::of(size) <= key.size)
     }
 
     /// Whether those of stacks are that end in a call, which is looked for only where names are asked for.

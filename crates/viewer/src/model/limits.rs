@@ -6,6 +6,8 @@ pub(super) const NODES_MAX: usize = 20_000;
 pub(super) const PARTS: u64 = 4_000;
 /// Levels of a flame graph: browsers draw nothing on a canvas that is higher than some 16,000 pixels.
 pub(super) const LEVELS_MAX: u32 = 400;
+/// Stacks of a page: who reads more than these looks at the flame graph.
+pub(crate) const PAGE_STACKS_MAX: usize = 50;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
 /// A source file, bytes: generated ones are larger, and nobody reads them.
@@ -43,6 +45,10 @@ pub(crate) const AGES_NS: &[u64] = &[
     3_000_000_000_000,
     10_000_000_000_000,
 ];
+/// Columns of the map of what is held: ages that are halves of each other, the oldest one half of the time.
+pub(crate) const HELD_COLUMNS: u32 = 8;
+/// Bands of the heap over time that are told apart; the rest is one.
+pub(crate) const BANDS_MAX: usize = 7;
 /// Functions that are hidden, and libraries that are one box: each call is compared with each of them.
 pub(crate) const SHAPE_MAX: usize = 100;
 /// Generations that are asked for at once: each is three questions.

@@ -24,8 +24,9 @@ pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::{
-    AGE_COLUMNS, AGES_NS, CHANNELS_MAX, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, MESSAGE_STEPS, NOTES_MAX,
-    ROWS_MAX, SHAPE_MAX, SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX, SOURCE_LINES_AROUND,
+    AGE_COLUMNS, AGES_NS, BANDS_MAX, CHANNELS_MAX, GENERATIONS_MAX, HELD_COLUMNS, LANE_PARTS, LANES_MAX,
+    MESSAGE_STEPS, NOTES_MAX, PAGE_STACKS_MAX, ROWS_MAX, SHAPE_MAX, SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX,
+    SOURCE_LINES_AROUND,
 };
 pub(crate) use merged::Merged;
 pub(crate) use nodes::CallId;
@@ -34,5 +35,5 @@ pub(crate) use processes::{labels, own_label, program};
 pub(crate) use reshape::{Reshaped, Shape};
 pub(crate) use sizes::{SizeRows, sizes};
 pub(crate) use sources::{LineRows, Sources};
-pub(crate) use stacks::stacks;
+pub(crate) use stacks::{StackRows, stacks};
 pub(crate) use unit::Unit;

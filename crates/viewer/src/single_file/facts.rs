@@ -31,6 +31,7 @@ pub(super) fn facts(
         functions: shows.iter().flat_map(|show| most(show)).collect(),
         shows,
         has_times: duration_ns.is_some(),
+        has_pages: summary["has_pages"] == true,
         has_baseline: summary["baseline"].is_string(),
         culprits: items(&whole["findings"]).flat_map(culprits).collect(),
         cuts_ns: duration_ns.map_or_else(Vec::new, |duration_ns| cuts(&time["notes"], duration_ns)),

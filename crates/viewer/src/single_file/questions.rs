@@ -54,6 +54,8 @@ pub(super) struct Facts {
     pub(super) shows: Vec<&'static str>,
     pub(super) has_times: bool,
     pub(super) has_baseline: bool,
+    /// Whether it is a snapshot with its pages.
+    pub(super) has_pages: bool,
     /// Of each function that a finding is about, which blocks, and its name.
     pub(super) culprits: Vec<(&'static str, String)>,
     /// Where generations begin, and the last one ends, ns.
@@ -87,6 +89,7 @@ pub(super) fn groups(facts: &Facts) -> Vec<Group> {
         group("graphs, functions and stacks", all(&plain)),
         group("differences", compared),
         group("lifetimes and generations", over_time(facts)),
+        group("pages", if facts.has_pages { pages() } else { Vec::new() }),
         group("the functions that findings name", culprits(facts)),
         group("the same by count of blocks", by_blocks),
         group("parts of the time", generations(facts)),
@@ -109,6 +112,7 @@ fn plain(show: &'static str) -> Vec<Question> {
         of("functions", &[("order", "total")]),
         of("stacks", &[]),
         of("sizes", &[]),
+        of("rounding", &[]),
     ]
 }
 
@@ -117,7 +121,13 @@ fn over_time(facts: &Facts) -> Vec<Question> {
         return Vec::new();
     }
     let units = |what| ["bytes", "blocks"].map(|unit| Question::of(what, &[("unit", unit)]));
-    [units("lifetimes"), units("generations")].concat()
+    let bands = ["threads", "processes"].map(|by| Question::of("bands", &[("by", by)]));
+    let of_all = [units("lifetimes"), units("generations"), bands].concat();
+    of_all.into_iter().chain([Question::of("held", &[])]).collect()
+}
+
+fn pages() -> Vec<Question> {
+    ["pages", "page_stacks"].map(|what| Question::of(what, &[])).to_vec()
 }
 
 fn culprits(facts: &Facts) -> Vec<Question> {
@@ -150,7 +160,7 @@ pub(super) fn moments(facts: &Facts) -> Vec<u64> {
 }
 
 fn processes(facts: &Facts) -> Vec<Question> {
-    let is_view = |question: &Question| question.what != "sizes";
+    let is_view = |question: &Question| !["sizes", "rounding"].contains(&question.what);
     let of = |process: &u32| {
         let all = facts.shows.iter().flat_map(|show| plain(show)).filter(is_view);
         all.map(|question| question.and("process", &process.to_string())).collect::<Vec<_>>()
@@ -184,12 +194,13 @@ mod tests {
             groups(facts).iter().flat_map(|group| &group.questions).map(Question::key).collect()
         };
         let snapshot = keys(&Facts { shows: vec!["live"], ..Facts::default() });
-        assert_eq!(snapshot.len(), 12);
+        assert_eq!(snapshot.len(), 14);
         assert!(snapshot.contains(&"flame?tree=callers&unit=blocks".to_owned()));
         let facts = Facts {
             shows: vec!["live", "left"],
             has_times: true,
             has_baseline: true,
+            has_pages: true,
             culprits: vec![("left", "f".to_owned())],
             cuts_ns: vec![0, 5, 20],
             duration_ns: 20,
@@ -199,6 +210,9 @@ mod tests {
         let all = keys(&facts);
         for key in [
             "lifetimes?",
+            "held?",
+            "page_stacks?",
+            "bands?by=threads",
             "functions?base=trace&order=change&show=left",
             "flame?show=left&with==f",
             "flame?from=5&show=retained&to=20",

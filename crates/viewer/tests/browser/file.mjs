@@ -34,6 +34,11 @@ try {
   await rows(8);
   await button("Lifetimes");
   await until(`document.getElementById("lifetimes")?.getAttribute("aria-label").endsWith("3 rows")`);
+  await button("Age and size");
+  await rows(3);
+  await choose("bands", "threads");
+  await until(`document.querySelectorAll("#bands button").length === 2`);
+  await choose("bands", "");
   await button("Processes");
   await rows(2);
   await button("Threads");

@@ -204,6 +204,44 @@ try {
   await run(`document.getElementById("timeline").focus()`);
   await press("Escape");
 
+  // What lives long and is large: a cell leads to its stacks; the least size and age are fields.
+  await choose("show", "live");
+  await run(`document.getElementById("to-peak").click()`);
+  await button("Age and size");
+  await isTotal("13.7 KiB in 3 blocks live at 2.00 ms");
+  await until(`document.querySelectorAll("#view tbody tr").length === 3`);
+  assert.match(await run(`document.querySelector("#view tbody tr").innerText.replace(/\\s+/g, " ")`), /^8\.00 KiB to 16\.0 KiB 9\.77 KiB 71\.4 %$/);
+  await button("1,000 B");
+  await isTotal("1,000 B in 1 block live at 2.00 ms, of what was allocated in the range, of one class of sizes");
+  await run("history.back()");
+  await button("Flame graph");
+  await choose("older", "1000000");
+  await isTotal("1,000 B in 1 block live at 2.00 ms, at least 1.00 ms old");
+  await choose("older", "");
+  await choose("larger", "1024");
+  await isTotal("12.7 KiB in 2 blocks live at 2.00 ms, of at least 1.00 KiB each");
+  assert.match(await hash(), /larger=1024/);
+  await choose("larger", "");
+
+  // Bands of threads and of processes in the timeline: their names choose them, and they are in the address.
+  await choose("bands", "threads");
+  await until(`document.getElementById("bands").textContent === "<b> (tid 100) of app (pid 101)<b> (tid 100) of app (pid 100)"`);
+  assert.match(await hash(), /bands=threads/);
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: at(2.05), y: timeline.y + 60 });
+  await until(`document.getElementById("tooltip").textContent.includes("of app (pid 101) 9.77 KiB, <b> (tid 100) of app (pid 100) 3.91 KiB")`);
+  await choose("bands", "processes");
+  await until(`document.getElementById("bands").textContent === "app (pid 101)app (pid 100)"`);
+  await button("app (pid 101)");
+  await isTotal("9.77 KiB in 1 block live at 2.00 ms");
+  await button("Reset");
+  await choose("bands", "");
+  await until(`document.getElementById("bands").hidden`);
+
+  // What rounding adds is said to be unknown where the heap is not glibc's.
+  await button("Sizes");
+  await until(`document.getElementById("rounding").textContent.startsWith("What rounding adds is not known here")`);
+  await button("Flame graph");
+
   // What a screen reader is told.
   const { nodes } = await page("Accessibility.getFullAXTree");
   const roles = new Set(nodes.map((node) => node.role?.value));

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium } from "./chromium.mjs";
 
-const ALL = ["flame=", "callers=tree=callers", "functions=view=functions", "stacks=view=stacks", "sizes=view=sizes&show=allocated", "generations=view=generations", "processes=view=processes", "threads=view=threads"];
+const ALL = ["flame=", "callers=tree=callers", "functions=view=functions", "stacks=view=stacks", "sizes=view=sizes&show=allocated", "generations=view=generations", "held=view=held", "bands=bands=threads", "processes=view=processes", "threads=view=threads"];
 
 const [binary, profile, address, folder, ...wanted] = process.argv.slice(2);
 const browser = await chromium(binary, profile);

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::answer::{Answer, Module};
 use heapscribe_symbols::lossy;
 use heapscribe_units::short_bytes;
 
@@ -84,9 +84,18 @@ pub(super) fn has_other_heap(answer: &Answer) -> bool {
     answer.processes.iter().any(|process| process.heap.is_some()) || has_file(answer, &OTHER_HEAPS)
 }
 
+/// Whether a heap of these modules is glibc's: its C library is among them, and no heap that takes the place of its own.
+pub fn is_glibc(modules: &[Module]) -> bool {
+    has_one(modules, &["libc.so.6", "libc-2."]) && !has_one(modules, &OTHER_HEAPS)
+}
+
 /// Whether a program has loaded a file of such a name.
 fn has_file(answer: &Answer, files: &[&str]) -> bool {
-    let paths = answer.tree.modules.iter().map(|module| lossy(&module.path));
+    has_one(&answer.tree.modules, files)
+}
+
+fn has_one(modules: &[Module], files: &[&str]) -> bool {
+    let paths = modules.iter().map(|module| lossy(&module.path));
     let mut names = paths.map(|path| path.rsplit('/').next().unwrap_or(&path).to_owned());
     names.any(|name| files.iter().any(|file| is_named(&name, file)))
 }
@@ -112,7 +121,7 @@ fn unexplained(answer: &Answer, trace: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::{CallTree, Module, Step, Timeline};
+    use heapscribe_analyze::answer::{CallTree, Step, Timeline};
 
     use super::*;
 

@@ -37,7 +37,7 @@ pub struct MemoryReport<'a> {
 }
 
 /// What a part is, in words.
-fn words(part: PartName) -> &'static str {
+pub fn words(part: PartName) -> &'static str {
     match part {
         PartName::Live => "live blocks, as the program asked for them",
         PartName::Rounding => "their headers and rounding",

@@ -33,4 +33,5 @@ pub mod stack_list;
 pub mod tables;
 pub mod tally;
 
+pub use hints::is_glibc;
 pub use out::{Out, heading};
