@@ -129,7 +129,7 @@ impl Cells {
         while self.cells.len() >= MAP_CELLS_MAX {
             self.widen();
         }
-        let number = address / self.page_bytes >> self.log2_pages;
+        let number = (address / self.page_bytes) >> self.log2_pages;
         self.cells.entry((part, number)).or_insert_with(|| MapCell { part, ..MapCell::default() })
     }
 
