@@ -81,7 +81,8 @@ export class BandsView {
     const at = threads?.thread.findIndex((of, n) => of === thread && threads.process[n] === process) ?? -1;
     const own = thread === null ? "other threads" : (at >= 0 && threads?.name[at]) || `thread ${thread}`;
     const tid = threads && at >= 0 ? ` (tid ${threads.tid[at]})` : "";
-    return `${own}${tid}${(this.#whole?.processes.pid.length ?? 1) > 1 ? ` of ${name} (pid ${pid})` : ""}`;
+    const areOfSeveral = this.drawn?.bands.some((band) => band.process !== process);
+    return `${own}${tid}${areOfSeveral ? ` of ${name} (pid ${pid})` : ""}`;
   }
 
   /**

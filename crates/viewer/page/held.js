@@ -10,7 +10,7 @@ import { unitOf } from "./state.js";
  * @param {number} ns
  */
 function short(ns) {
-  return ns === 0 ? "0" : duration(ns);
+  return ns === 0 ? "0" : duration(ns).replace(/\.00?(?= )/, "");
 }
 
 /**
@@ -60,7 +60,7 @@ export function heldTable(answer, store) {
     return made;
   };
   const heading = (/** @type {number} */ column) =>
-    element("th", { scope: "col", class: "number" }, press(ageName(answer.ages_ns, column), "Blocks of these ages", questionOf(answer, undefined, column)));
+    element("th", { scope: "col", class: "number" }, press(`from ${short(answer.ages_ns[column])}`, `Blocks that are ${ageName(answer.ages_ns, column)} old`, questionOf(answer, undefined, column)));
   const columns = answer.ages_ns.map((_, column) => column);
   // The largest are on top, the oldest on the right: what lives long and is large is in that corner.
   const rows = answer.from_bytes.map((_, row) => row).reverse();
@@ -73,5 +73,5 @@ export function heldTable(answer, store) {
   const head = element("tr", {}, element("th", { scope: "col" }, "Size \\ age"), ...columns.map(heading), element("th", { scope: "col", class: "number" }, "Part"));
   const table = element("table", { "aria-label": "Live blocks by size and age", class: "held" }, element("thead", {}, head), element("tbody", {}, ...(rows.length > 0 ? rows.map(line) : [nothing])));
   const hint = "Live at the cursor, exact: each column is twice as old as the one left of it. Press a cell to see its stacks; “at least” above chooses all that are larger and older. Shades are logarithmic.";
-  return element("div", {}, table, element("p", { class: "hint" }, hint));
+  return element("div", {}, element("div", { class: "scroll" }, table), element("p", { class: "hint" }, hint));
 }

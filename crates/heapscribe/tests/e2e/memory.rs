@@ -12,14 +12,14 @@ const PAGE: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
 /// A program of `pages.c` that is ready to be looked at.
-struct Pages<'a> {
+pub(crate) struct Pages<'a> {
     place: &'a Place,
     started: Started,
     pid: u32,
 }
 
 impl<'a> Pages<'a> {
-    fn start(place: &'a Place, kind: &str, options: &[&str]) -> Pages<'a> {
+    pub(crate) fn start(place: &'a Place, kind: &str, options: &[&str]) -> Pages<'a> {
         let dir = place.path("sessions");
         fs::create_dir(&dir).unwrap();
         let run =
@@ -32,8 +32,8 @@ impl<'a> Pages<'a> {
         Pages { place, started, pid: list[0]["pid"].as_u64().unwrap() as u32 }
     }
 
-    /// The memory as a snapshot explains it.
-    fn memory(&self) -> Memory {
+    /// The memory as a snapshot explains it, which is in `memory.hst` then.
+    pub(crate) fn memory(&self) -> Memory {
         let file = self.place.path("memory.hst");
         let mut command = heapscribe();
         command.args(["snapshot", &self.pid.to_string(), "--pages", "--force", "-o"]).arg(&file);
@@ -62,20 +62,20 @@ impl<'a> Pages<'a> {
         before - self.rss()
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.signal(Signal::USR2);
         assert_eq!(self.started.wait().code, 0);
     }
 }
 
-struct Memory(Value);
+pub(crate) struct Memory(pub(crate) Value);
 
 impl Memory {
-    fn number(&self, key: &str) -> u64 {
+    pub(crate) fn number(&self, key: &str) -> u64 {
         self.0[key].as_u64().unwrap()
     }
 
-    fn part(&self, name: &str) -> u64 {
+    pub(crate) fn part(&self, name: &str) -> u64 {
         let parts = self.0["parts"].as_array().unwrap();
         parts.iter().find(|part| part["name"] == name).map_or(0, |part| part["bytes"].as_u64().unwrap())
     }

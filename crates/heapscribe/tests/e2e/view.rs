@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::memory::Pages;
 use crate::support::{Place, Report, Run, heapscribe, skip, until};
 
 /// A server that looks at a process, or at a trace.
@@ -202,6 +203,33 @@ fn rounding_is_what_malloc_usable_size_says() {
         assert_eq!([sum("asked_bytes"), sum("given_bytes")], [said[0], said[1]], "{show}: {rows}");
     }
     in_a_browser(&view, &place, "rounding.mjs");
+}
+
+/// The map of pages has what `report --memory` says, and names who keeps nearly empty pages.
+#[test]
+fn the_pages_of_a_snapshot_are_those_of_the_report() {
+    let place = Place::new();
+    let pages = Pages::start(&place, "hundredth", &[]);
+    let memory = pages.memory();
+    pages.end();
+    let view = View::with(&[place.path("memory.hst").as_os_str()]);
+    let map = view.get("api/pages");
+    assert_eq!(map["resident_bytes"], memory.number("resident_bytes"));
+    let names = map["part"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    for (name, bytes) in names.zip(map["part_bytes"].as_array().unwrap()) {
+        assert_eq!(*bytes, memory.part(name), "{name}: {map}");
+    }
+    let sum = |column: &str| map[column].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!(sum("live"), memory.part("live"));
+    assert_eq!(sum("used") - sum("live"), memory.part("rounding") + memory.part("mapped_tails"));
+    assert!(sum("blocks") >= 2_000, "{map}");
+    until("all is read", || view.ask("GET", "api/page_stacks", "").0 == 200);
+    let pinned = view.get("api/page_stacks");
+    let has_keep = |stacks: &Value| stacks["names"].as_array().unwrap().iter().any(|name| name == "keep");
+    assert!(has_keep(&pinned) && pinned["total_bytes"] == map["pinned_bytes"], "{pinned}");
+    let (status, text) = view.ask("GET", "api/page_stacks?page=x", "");
+    assert!(status == 400 && text.contains("`page` is not the number `x`"), "{text}");
+    in_a_browser(&view, &place, "pages.mjs");
 }
 
 /// The page itself, where there is a browser.

@@ -1,7 +1,9 @@
 //! `view`: the address, who is answered, and the end. What is answered is tested in the crate of the viewer.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,8 +12,12 @@ use crate::sample;
 use crate::see::Place;
 
 pub(crate) fn view(place: &Place, flags: &[&str]) -> Child {
+    view_of(place, "run.hst", flags)
+}
+
+fn view_of(place: &Place, file: &str, flags: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heapscribe"));
-    command.args(["view", "run.hst", "--no-open"]).args(flags).current_dir(place.path(""));
+    command.args(["view", file, "--no-open"]).args(flags).current_dir(place.path(""));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -80,4 +86,72 @@ fn a_page_is_written_to_a_file_that_is_not_replaced_by_itself() {
     assert_eq!(place.all("view run.hst -o run.html --force").0, Some(0));
     let text = place.failure("view run.hst -o other.html --port 8000");
     assert!(text.contains("cannot be used with"), "{text}");
+}
+
+/// A file of another program in a browser: its total, what is said that it lacks, and its views.
+fn in_a_browser(fixture: &str, total: &str, said: &str, tabs: &str) {
+    let is_there = |name: &str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !is_there("chromium") || !is_there("node") {
+        return skipped("chromium and node are not installed");
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let name = fixture.rsplit('/').next().unwrap();
+    let place = Place::with_trace(b"");
+    std::fs::copy(root.join("formats/tests/fixtures").join(fixture), place.path(name)).unwrap();
+    let mut child = view_of(&place, name, &["--port", "0"]);
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let script = root.join("viewer/tests/browser/formats.mjs");
+    let mut node = Command::new("node");
+    node.arg(script).arg("chromium").arg(place.path("profile")).arg(address.trim_end());
+    let ended = node.args([total, said, tabs]).output().unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    child.wait().unwrap();
+    assert!(ended.status.success(), "{fixture}: {}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// Says that a test did nothing, where it is listed.
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    if let Some(log) = std::env::var_os("HEAPSCRIBE_SKIPPED_LOG") {
+        let mut log = File::options().append(true).create(true).open(log).unwrap();
+        writeln!(log, "view: {why}").unwrap();
+    }
+}
+
+const OF_EVENTS: &str =
+    "Flame graph|Functions|Differences|Stacks|Sizes|Generations|Age and size|Lifetimes|Source|Threads";
+const OF_A_MOMENT: &str = "Flame graph|Functions|Differences|Stacks|Sizes|Source";
+
+#[test]
+fn traces_of_memtrace_and_logs_of_heaphook_are_shown_in_a_browser() {
+    in_a_browser("memtrace/n413_long_1e-2.ctf", "12.5 KiB in 15 blocks live at", "", OF_EVENTS);
+    let said = "Nothing is known of times: a nanosecond stands for a call.";
+    in_a_browser("heaphook/heaplog.29657.log", "78.0 KiB in 8 blocks live at 10 ns", said, OF_EVENTS);
+}
+
+#[test]
+fn profiles_are_shown_in_a_browser_with_what_they_do_not_say() {
+    for (profile, total, said) in [
+        ("massif.out", "39.1 KiB in an unknown number of blocks live", "how many blocks there were"),
+        ("dhat.out", "51.1 KiB in 43 blocks live", "the heap over time, threads and processes"),
+        ("go.pb.gz", "42.8 KiB in 47 blocks live", "who held the heap when it was largest"),
+        ("gperftools.heap", "51.1 KiB in 43 blocks live", "who held the heap when it was largest"),
+        ("jemalloc.heap", "132 KiB in 44 blocks live", "what was allocated and freed again"),
+    ] {
+        in_a_browser(&format!("profiles/{profile}"), total, said, OF_A_MOMENT);
+    }
+}
+
+/// Go's traces have no blocks with stacks: what shows them is said.
+#[test]
+fn a_trace_of_go_is_for_other_commands() {
+    let place = Place::with_trace(b"");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/go/go119-tiny.trace");
+    std::fs::copy(root, place.path("go.trace")).unwrap();
+    let text = place.failure("view go.trace --no-open");
+    assert!(
+        text.starts_with("error: go.trace is a Go trace, which has no blocks with stacks\nhint: use report"),
+        "{text}"
+    );
 }

@@ -28,12 +28,13 @@ const OTHER: &str = "What rounding adds is not known here: it is computed for th
                      use that one.";
 const MANY: &str =
     "What rounding adds is counted for up to 20 million events: choose a shorter range to see it.";
+const NO_EVENTS: &str = "What rounding adds is counted from events, which this file does not have.";
 const LIVED: &str = "What rounding adds is not counted by lifetime.";
 
 /// The answer to a question, from its events.
 pub(super) fn rounding(viewer: &Viewer<'_>, ask: &Ask) -> Result<GivenRows, NoAnswer> {
     let none = |note| Ok(GivenRows { note, ..GivenRows::default() });
-    let Some(ranges) = &viewer.ranges else { return none(OTHER) };
+    let Some(ranges) = &viewer.ranges else { return none(NO_EVENTS) };
     let stacks = viewer.stacks()?;
     if !stacks.is_glibc {
         return none(OTHER);

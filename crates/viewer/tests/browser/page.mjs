@@ -249,6 +249,16 @@ try {
     assert.ok(roles.has(role), `no ${role} in ${[...roles]}`);
   }
 
+  // Without JavaScript there is a sentence that says what to do, and nothing else.
+  await page("Emulation.setScriptExecutionDisabled", { value: true });
+  await page("Page.reload");
+  const isSaid = async () => JSON.stringify((await page("Accessibility.getFullAXTree")).nodes.map((node) => node.name?.value)).includes("This page needs JavaScript. Without it, ");
+  for (const end = Date.now() + 60_000; !(await isSaid()) && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.ok(await isSaid());
+  await page("Emulation.setScriptExecutionDisabled", { value: false });
+  await reload();
+  await until(`!document.getElementById("findings").textContent.includes("Reading")`);
+
   // Nothing was run that is no file of the page, nothing was said, nobody else was asked.
   assert.equal(await run(`document.querySelectorAll("script").length`), 1);
   const messages = events.filter(({ method }) => ["Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Page.javascriptDialogOpening"].includes(method));
