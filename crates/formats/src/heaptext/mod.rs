@@ -13,8 +13,7 @@
 //!   MAPPED_LIBRARIES:                                     /proc/PID/maps
 //! ```
 //! Behind `@` and the kind of the profile is `/RATE` where blocks were sampled: `heap/N` has twice the mean distance of
-//! two samples, `heap_v2/N` the mean itself. What samples stand for is computed as jeprof does, of Go's `heap/N` as
-//! `go tool pprof` does.
+//! two samples, `heap_v2/N` the mean itself. What samples stand for is computed as jeprof does.
 //!
 //! *Lost in reading*: threads, whose sums are in those of `t*`; the kinds of memory in what Go
 //! writes behind all stacks. Its names of functions are taken, see `go`.

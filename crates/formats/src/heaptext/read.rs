@@ -114,9 +114,8 @@ impl Reading {
             "" if header[0] == header[1] => Unsampling::Even { mean_bytes: OLD_MEAN_BYTES },
             "heapprofile" | "" => Unsampling::None,
             _ if kind.contains("_v2") => Unsampling::Poisson { mean_bytes: rate.unwrap_or(OLD_MEAN_BYTES) },
-            // Go's, which samples as the others do; jeprof takes it for the first version's even distances.
             _ if kind.contains("heap") => {
-                Unsampling::Poisson { mean_bytes: rate.map_or(OLD_MEAN_BYTES, |rate| (rate / 2).max(1)) }
+                Unsampling::Even { mean_bytes: rate.map_or(OLD_MEAN_BYTES, |rate| (rate / 2).max(1)) }
             }
             _ => Unsampling::None,
         };
