@@ -17,6 +17,8 @@ pub struct Sums {
     pub about: About,
     /// Its sums: what is live is what was never freed.
     pub answer: Answer,
+    /// How long the blocks of each stack lived, added up, where the file says it.
+    pub lived: HashMap<NodeId, u64>,
     /// Whether names are those of files of today, as the profile has no build ids: of files that are older than it.
     pub has_names_of_today: bool,
 }
@@ -49,6 +51,11 @@ impl Sums {
     pub fn measures(&self) -> Vec<Measure> {
         let all = [Measure::Peak, Measure::Leaked, Measure::Allocated, Measure::Count];
         all.into_iter().filter(|measure| self.knows(*measure)).collect()
+    }
+
+    /// How long the blocks of a stack lived on average, in the unit of the file.
+    pub fn mean_lifetime(&self, stack: &Stack) -> Option<u64> {
+        self.lived.get(&stack.node).and_then(|lived| lived.checked_div(stack.allocated.blocks))
     }
 
     /// Whether it is of samples.
@@ -112,7 +119,9 @@ pub fn sums(profile: Profile) -> Sums {
         problems: about.problems.clone(),
         ..Answer::default()
     };
-    Sums { about, answer, has_names_of_today: false }
+    let lived = stacks.iter().filter(|_| !about.lived_unit.is_empty());
+    let lived = lived.map(|of| (NodeId(of.call.0), of.lived)).collect();
+    Sums { about, answer, lived, has_names_of_today: false }
 }
 
 fn amount(Sum { blocks, bytes }: Sum) -> Amount {

@@ -37,6 +37,7 @@ impl Builder {
             counts_pages: false,
             curve: Vec::new(),
             curve_unit: String::new(),
+            lived_unit: String::new(),
             command: String::new(),
             notes: Vec::new(),
             problems: Vec::new(),
@@ -102,6 +103,7 @@ fn add(to: &mut StackSums, more: &StackSums) -> Result<(), String> {
         let bytes = added(sum.bytes, more.bytes).ok_or("the sum of all bytes is beyond 2^62")?;
         *sum = Sum { blocks, bytes };
     }
+    to.lived = to.lived.saturating_add(more.lived);
     Ok(())
 }
 

@@ -119,6 +119,8 @@ pub struct StackSums {
     pub live: Sum,
     /// Live when the heap was largest.
     pub at_peak: Sum,
+    /// How long its blocks lived, added up, in the file's unit.
+    pub lived: u64,
 }
 
 /// What a profile says of one kind of sums.
@@ -189,6 +191,8 @@ pub struct About {
     pub curve: Vec<(u64, u64)>,
     /// What the file calls the unit of that time.
     pub curve_unit: String,
+    /// What the file calls the unit of how long blocks lived; empty where it does not say how long.
+    pub lived_unit: String,
     /// The program; empty when the file does not say.
     pub command: String,
     /// What has to be known to read its figures, in words.

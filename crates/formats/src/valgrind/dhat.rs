@@ -15,17 +15,24 @@ struct File {
     mode: String,
     #[serde(default)]
     cmd: String,
+    /// Whether it has how long blocks lived, and in which unit.
+    #[serde(default)]
+    bklt: bool,
+    #[serde(default)]
+    tu: String,
     #[serde(rename = "pps")]
     points: Vec<Point>,
     #[serde(rename = "ftbl")]
     frames: Vec<String>,
 }
 
-/// What one stack did: blocks have a `k` behind, `g` is at the peak and `e` at the end.
+/// What one stack did: blocks have a `k` behind, `tl` is how long all of them lived, `g` is at the peak and `e` at the end.
 #[derive(Deserialize)]
 struct Point {
     tb: u64,
     tbk: u64,
+    #[serde(default)]
+    tl: u64,
     gb: Option<u64>,
     gbk: Option<u64>,
     eb: Option<u64>,
@@ -59,6 +66,9 @@ pub fn read(bytes: &[u8]) -> Result<Profile, ProfileError> {
     }
     let mut to = Builder::new(Origin::Dhat);
     to.profile.about.command = file.cmd;
+    if file.bklt {
+        to.profile.about.lived_unit = file.tu;
+    }
     to.profile.about.rate = Rate::Exact;
     let unit = |is_known: bool| Unit { blocks: is_known, bytes: is_known };
     let has = |of: fn(&Point) -> bool| unit(file.points.iter().all(of));
@@ -87,5 +97,5 @@ fn add(to: &mut Builder, point: &Point, frames: &[FrameNumber]) -> Result<(), St
     };
     let allocated = Sum { blocks: point.tbk, bytes: point.tb };
     let (at_peak, live) = (sum(point.gbk, point.gb), sum(point.ebk, point.eb));
-    to.add(&StackSums { call, allocated, live, at_peak })
+    to.add(&StackSums { call, allocated, live, at_peak, lived: point.tl })
 }

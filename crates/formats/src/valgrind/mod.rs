@@ -7,7 +7,7 @@
 //! ```
 //!
 //! *Lost in reading*: addresses of frames that have a name; of massif the trees of moments other than the largest;
-//! of DHAT reads and writes, how long blocks lived, and the most that a stack held by itself.
+//! of DHAT reads and writes, and the most that a stack held by itself.
 
 mod dhat;
 mod frame;

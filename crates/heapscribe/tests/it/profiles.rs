@@ -99,6 +99,14 @@ fn files_of_valgrind_have_the_sums_of_its_tools() {
     check(&dhat, "allocated", 143, 57_288);
     check(&dhat, "at_peak", 43, 52_288);
     check(&dhat, "live", 43, 52_288);
+    // `dh_view` has "avg lifetime 13,604 instrs" for these 40 blocks: 544,160 by all.
+    let most = &dhat["stacks"][0];
+    assert_eq!(
+        (&dhat["lifetime_unit"], &most["mean_lifetime"]),
+        (&"instrs".into(), &13_604.into()),
+        "{most}"
+    );
+    assert!(work.run("report dhat.out --full").contains("in 40 blocks, lived 13,604 instrs on average"));
     let massif = work.json("massif.out");
     assert!(massif["at_peak"].get("blocks").is_none() && massif.get("live").is_none(), "{massif}");
     let folded = work.run("convert massif.out --to folded -o /dev/stdout --force");

@@ -35,6 +35,8 @@ pub struct ProfileReport {
     counts: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     curve: Option<CurveJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime_unit: Option<String>,
     #[serde(flatten)]
     whole: SumsJson,
     stacks: Vec<StackJson>,
@@ -82,6 +84,8 @@ struct StackJson {
     frames: Vec<FrameJson>,
     #[serde(flatten)]
     sums: SumsJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_lifetime: Option<u64>,
 }
 
 /// The stacks to print: those with most of the figure that the profile shows first.
@@ -109,6 +113,7 @@ impl ProfileReport {
             id: stack.node.0,
             frames: names.frames(stack.node).into_iter().map(FrameJson::from).collect(),
             sums: SumsJson::of(sums, stack),
+            mean_lifetime: sums.mean_lifetime(stack),
         };
         let (exact, sample_mean_bytes) = match about.rate {
             Rate::Unknown => (None, None),
@@ -125,6 +130,7 @@ impl ProfileReport {
             heap_max_bytes: is_known(about.heap_max_bytes),
             counts: about.counts_pages.then_some("pages"),
             curve: CurveJson::of(about),
+            lifetime_unit: Some(about.lived_unit.clone()).filter(|unit| !unit.is_empty()),
             exact,
             sample_mean_bytes,
             whole: SumsJson::of(sums, &whole),

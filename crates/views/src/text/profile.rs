@@ -110,13 +110,21 @@ impl ProfileReport<'_> {
             for (n, stack) in self.first(part).into_iter().enumerate() {
                 let amount = part.of(stack);
                 let share = percent(part.figure(amount), part.figure(part.whole));
-                printer.entry(out, n + 1, &format!("{share}: {}", part.text(amount)), stack.node)?;
+                let lived = self.lived(part, stack);
+                printer.entry(out, n + 1, &format!("{share}: {}{lived}", part.text(amount)), stack.node)?;
             }
         }
         self.missing(out, names)?;
         heading(out, "Next")?;
         writeln!(out, "  heapscribe flame {} -o heap.svg", self.path)?;
         writeln!(out, "  heapscribe hotspots {}", self.path)
+    }
+
+    /// How long the blocks of a stack lived on average, where that is known and all of them are shown.
+    fn lived(&self, part: &Part, stack: &Stack) -> String {
+        let mean = self.sums.mean_lifetime(stack).filter(|_| part.measure == Measure::Allocated);
+        let unit = &self.sums.about.lived_unit;
+        mean.map_or_else(String::new, |mean| format!(", lived {} {unit} on average", count(mean)))
     }
 
     fn header(&self, out: Out<'_>) -> io::Result<()> {
@@ -227,7 +235,8 @@ pub fn unknown(sums: &Sums) -> Vec<String> {
         ("What was live at its end", known.live.is_any()),
         ("What was allocated and freed again", known.allocated.is_any()),
         ("How many blocks there were", blocks.iter().any(|unit| unit.blocks)),
-        ("How old blocks are, which were temporary, and what was ever freed", false),
+        ("How old blocks are, which were temporary, and what was ever freed", !sums.lived.is_empty()),
+        ("Which blocks were temporary", sums.lived.is_empty()),
         ("The heap over time, threads and processes", has_curve),
         ("Threads and processes", !has_curve),
         ("Whether files are those that ran: it has no build ids, so names are of files older than it", {
