@@ -235,7 +235,6 @@ fn the_cxx_library() {
 #[test]
 fn large_programs_and_assembly() {
     compare_if_there("/usr/bin/python3");
-    compare_if_there(&format!("{LIBRARIES}/libpython3.11.so.1.0"));
     compare_if_there(&format!("{LIBRARIES}/libcrypto.so.3"));
 }
 

@@ -207,7 +207,7 @@ fn check_threads(random: &Random, events: &Events<'_, Random>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
     #[test]
     fn every_answer_is_that_of_a_replay(
         steps in steps(),

@@ -56,10 +56,12 @@ fn problems(block: FalseBlock<'_>) -> Vec<&'static str> {
 }
 
 #[test]
-fn ten_thousand_false_files_with_valid_checksums() {
+fn two_thousand_false_files_with_valid_checksums() {
     let mut rng = Rng(0x0123_4567_89ab_cdef);
-    for round in 0..10_000 {
-        let mut bytes = sample(round % 2);
+    let samples = [sample(0), sample(1)];
+    // More of them are the business of the fuzz target: most of a round goes into pages for lengths that are not true.
+    for round in 0..2_000 {
+        let mut bytes = samples[round % 2].clone();
         (0..1 + rng.below(4)).for_each(|_| mutate(&mut bytes, &mut rng));
         reseal(&mut bytes);
         let source = Counted { bytes: &bytes, read: Cell::new(0) };
