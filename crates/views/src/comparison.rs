@@ -18,6 +18,8 @@ pub struct Compared<'a> {
     pub is_estimated: bool,
     /// Whether numbers of blocks are known: massif's files have bytes only.
     pub has_blocks: bool,
+    /// Whether it was recorded call by call: of a profile no event is lost.
+    pub has_events: bool,
 }
 
 /// Both.

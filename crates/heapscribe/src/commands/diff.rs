@@ -45,6 +45,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         answer: &answers[n],
         names: &names[n],
         is_estimated: is_estimated(&traces[n], &answers[n]),
+        has_events: traces[n].profile.is_none(),
         has_blocks: traces[n].profile.as_ref().is_none_or(|sums| sums.knows_blocks(measure)),
     };
     let is_moment =

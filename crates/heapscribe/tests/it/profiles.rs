@@ -126,6 +126,11 @@ fn blocks_that_were_not_counted_are_no_zeros() {
         let printed = work.run(command);
         assert!(!printed.contains("0 block"), "{command}: {printed}");
     }
+    // Nor of events, of which a profile has none, nor an empty command.
+    for diff in ["diff massif.out massif.out", "diff gperftools.heap gperftools.heap"] {
+        let printed = work.run(diff);
+        assert!(!printed.contains("Events lost") && !printed.contains("()"), "{printed}");
+    }
     let diff: Value = serde_json::from_str(&work.run("diff massif.out massif.out --json")).unwrap();
     assert_eq!((&diff["before"]["blocks"], &diff["before"]["bytes"]), (&Value::Null, &40_050.into()));
     assert!(diff["change"]["blocks"].is_null(), "{diff}");

@@ -1,6 +1,6 @@
 //! The comparison of two traces: wholes, the stacks that grew, those that shrank, and what is missing.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::diff::{Change, Diff};
@@ -22,9 +22,10 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
         [("before", &sides.before, &diff.whole.before), ("after", &sides.after, &diff.whole.after)]
     {
         let command: Vec<_> = side.answer.command.iter().map(|part| lossy(part)).collect();
+        let command = if command.is_empty() { String::new() } else { format!(" ({})", command.join(" ")) };
         let whole = amount(diff.measure, part.amount, side.has_blocks);
         let range = if side.range.is_empty() { String::new() } else { format!(", {}", side.range) };
-        writeln!(out, "  {word:<7} {whole}: {} ({}){range}", side.trace, command.join(" "))?;
+        writeln!(out, "  {word:<7} {whole}: {}{command}{range}", side.trace)?;
     }
     writeln!(out, "  change  {}", change_of(diff, &diff.whole))?;
     let printer = Printer { diff, sides, top, width };
@@ -151,15 +152,17 @@ impl Printer<'_> {
 }
 
 fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
-    heading(out, "What is missing")?;
+    let mut missing = Vec::new();
     for side in [&sides.before, &sides.after] {
-        writeln!(
-            out,
-            "  Events lost in {}: {}.",
-            side.trace,
-            count(crate::losses::lost_events(side.answer))
-        )?;
-        losses::names(out, &side.names.unnamed())?;
+        let lost = || count(crate::losses::lost_events(side.answer));
+        if side.has_events {
+            writeln!(missing, "  Events lost in {}: {}.", side.trace, lost())?;
+        }
+        losses::names(&mut missing, &side.names.unnamed())?;
     }
-    Ok(())
+    if missing.is_empty() {
+        return Ok(());
+    }
+    heading(out, "What is missing")?;
+    out.write_all(&missing)
 }
