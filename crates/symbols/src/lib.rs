@@ -33,6 +33,7 @@ mod debuginfod;
 mod demangle;
 mod dlang;
 mod elf;
+mod linked_heaps;
 mod lookup;
 mod mini_debug_info;
 mod names;
@@ -50,6 +51,7 @@ mod whole_tree;
 mod tests;
 
 pub use debuginfod::Debuginfod;
+pub use linked_heaps::LinkedHeap;
 pub use names::{LookupFailure, Module, Names, SourceFrame};
 pub use progress::Progress;
 pub use resolver::{CachedResolver, Resolver};

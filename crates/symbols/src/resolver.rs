@@ -62,6 +62,11 @@ impl Resolver {
         Resolver { debuginfod, ..self }
     }
 
+    /// Whether it looks into files.
+    pub(crate) fn opens_files(&self) -> bool {
+        !self.opens_nothing
+    }
+
     /// One answer per request, in the same order.
     pub fn resolve(&self, requests: &[(Module, Vec<u64>)]) -> Vec<Names> {
         let progress = self.progress.as_deref().unwrap_or(&Silent);

@@ -9,6 +9,7 @@ mod annotations;
 pub mod build_server;
 pub mod check;
 pub mod comparison;
+pub mod coverage;
 pub mod dump;
 pub mod exports;
 pub mod hotspots;

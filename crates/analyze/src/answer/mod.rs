@@ -9,6 +9,7 @@ mod amounts;
 mod annotations;
 mod bounds;
 mod calls;
+mod coverage;
 pub mod estimate;
 mod heap;
 mod interpreted;
@@ -26,6 +27,7 @@ pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass, WholePea
 pub use self::annotations::{Mark, PoolStack, Pools, Section};
 pub use self::bounds::{Bounds, FigureBounds, Range, StackBounds};
 pub use self::calls::{CallCounts, StackCalls};
+pub use self::coverage::Coverage;
 pub use self::heap::Heap;
 pub use self::interpreted::InterpretedFunction;
 pub use self::latency::{BrokenRule, CallKind, CallLatency, WorstCall};

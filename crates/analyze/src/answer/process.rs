@@ -4,6 +4,7 @@ use heapscribe_formats::Evicted;
 
 use super::amounts::{Amount, Holder, Peak, WholePeak};
 use super::bounds::FigureBounds;
+use super::coverage::Coverage;
 use super::heap::Heap;
 use super::patterns::Growth;
 use super::totals::{Dropped, Totals};
@@ -48,6 +49,8 @@ pub struct Process {
     pub temporary: Amount,
     /// Highest resident set, bytes; 0 when none was sampled.
     pub rss_peak_bytes: u64,
+    /// How much of the growth of its memory the recorded heap explains; `None` where that is not known.
+    pub coverage: Option<Coverage>,
     /// The heap under it, when that has statistics.
     pub heap: Option<Heap>,
     /// How it ended.

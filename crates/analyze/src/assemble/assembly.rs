@@ -12,6 +12,7 @@ use super::annotations::AnnotationAssembly;
 use super::at_end::{self, AtEnd};
 use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
+use super::coverage::coverage;
 use super::evicted;
 use super::latency::LatencyAssembly;
 use super::patterns::{PatternAssembly, ascent, freed_late, growth};
@@ -181,7 +182,7 @@ impl Assembly {
         self.lifetimes.merge(&results.sums.lifetimes);
         results.sums.problems.sort();
         self.answer.problems.append(&mut results.sums.problems);
-        self.answer.processes.push(Process {
+        let mut process = Process {
             totals,
             peak,
             whole_peak,
@@ -194,7 +195,9 @@ impl Assembly {
             temporary: totals::temporary(&all),
             dropped,
             ..known(facts, results.span, begin_ns)
-        });
+        };
+        process.coverage = coverage(facts, &process);
+        self.answer.processes.push(process);
     }
 
     /// Takes the threads of a process; what they did together.

@@ -6,6 +6,7 @@ mod assembly;
 mod at_end;
 mod bounds;
 mod context;
+mod coverage;
 mod evicted;
 mod latency;
 mod patterns;

@@ -26,6 +26,7 @@ use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
 use heapscribe_views::check::calls::{RuleOutcome, of_recording};
+use heapscribe_views::coverage::Explained;
 use heapscribe_views::messages::correlation::{self, Asked, MessageCorrelation};
 use heapscribe_views::own::Folded;
 use heapscribe_views::text::brief::{self, Brief};
@@ -49,6 +50,7 @@ struct WithTally<'a, R> {
     heaphook: Option<&'a LogTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<&'a MessageCorrelation>,
+    coverage: Option<json::coverage::CoverageJson>,
 }
 
 /// Runs the command.
@@ -91,13 +93,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let messages = beside.as_ref().map(|(beside, _)| beside);
     let shown = args.trace.to_string_lossy();
     let folded = Folded(args.fold.clone());
+    let explained = Explained::of(&answer, &resolver);
+    let (answer, trace, shown, folded) = (&answer, &trace, &*shown, &folded);
+    let parts = Parts { answer, kept: &kept, trace, messages, explained, shown, folded };
     if args.json {
-        let parts =
-            Parts { answer: &answer, kept: &kept, trace: &trace, messages, shown: &shown, folded: &folded };
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
-        let parts =
-            Parts { answer: &answer, kept: &kept, trace: &trace, messages, shown: &shown, folded: &folded };
         print_text(&mut out, args, &parts, &resolver)?;
     }
     out.flush()?;
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
 
 /// Prints the first screen, or all.
 fn print_text(out: &mut dyn Write, args: &ReportArgs, parts: &Parts<'_>, resolver: &Resolver) -> Result<()> {
-    let Parts { answer, kept, trace, messages, shown, folded } = *parts;
+    let Parts { answer, kept, trace, messages, shown, folded, .. } = *parts;
     let part = args.choice.in_words();
     // What was asked for besides is printed in whole.
     let is_full = args.full || messages.is_some();
@@ -123,6 +124,7 @@ fn print_text(out: &mut dyn Write, args: &ReportArgs, parts: &Parts<'_>, resolve
         top: args.top.unwrap_or(if is_full { TOP } else { brief::TOP }),
         trace: shown,
         part: &part,
+        coverage: parts.explained.as_ref(),
         width: terminal::columns(),
     };
     let names = NamedStacks::look_up(&answer.tree, report.wanted(), resolver);
@@ -241,21 +243,24 @@ struct Parts<'a> {
     kept: &'a [RuleOutcome],
     trace: &'a Opened,
     messages: Option<&'a MessageCorrelation>,
+    /// How much of the growth of memory is explained.
+    explained: Option<Explained>,
     /// The trace's path, for the commands to type next.
     shown: &'a str,
     folded: &'a Folded,
 }
 
 fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Resolver) -> Result<()> {
-    let Parts { answer, kept, trace, messages, shown, folded } = *parts;
+    let Parts { answer, kept, trace, messages, shown, folded, .. } = *parts;
     let stacks = json::report::chosen(answer, Some(top));
     let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
     let nodes = json::findings::wanted(answer).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let findings = json::findings::findings(answer, &names, shown, folded);
     let report = json::report::Report::new(answer, (kept, findings), &stacks, &names);
+    let coverage = parts.explained.as_ref().map(Into::into);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
-    serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages })?;
+    serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages, coverage })?;
     writeln!(out)?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::{NamedStacks, Resolver};
+use heapscribe_views::coverage;
 use heapscribe_views::json::live::{self, LiveReport};
 use heapscribe_views::json::memory::{MemoryJson, wanted};
 use heapscribe_views::text::memory::MemoryReport;
@@ -35,19 +36,21 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let mut problems = Vec::new();
     for (snapshot, memory) in of_trace(trace, &args.trace.display().to_string())? {
+        let heaps = coverage::of_snapshot(&snapshot.tree, memory.coverage, resolver);
         if args.json {
             let top = args.top.unwrap_or(TOP_JSON);
             let stacks = live::chosen(&snapshot, top);
             let nodes = stacks.iter().map(|stack| stack.node).chain(wanted(&memory, top));
             let names = NamedStacks::look_up(&snapshot.tree, nodes, resolver);
-            let memory = MemoryJson::new(&memory, top, snapshot.table.mono_ns, &names);
+            let memory = MemoryJson::new(&memory, &heaps, top, snapshot.table.mono_ns, &names);
             let report = LiveReport::new(&snapshot, &stacks, &names);
             serde_json::to_writer(&mut *out, &WithMemory { report, memory })?;
             writeln!(out)?;
         } else {
             let path = args.trace.to_string_lossy();
             let (top, width) = (args.top.unwrap_or(TOP), terminal::columns());
-            let report = MemoryReport { snapshot: &snapshot, memory: &memory, top, path: &path, width };
+            let (snapshot, memory, heaps) = (&snapshot, &memory, &heaps[..]);
+            let report = MemoryReport { snapshot, memory, heaps, top, path: &path, width };
             report.print(out, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;
         }
         problems.extend(snapshot.problems.iter().chain(&memory.problems).cloned());

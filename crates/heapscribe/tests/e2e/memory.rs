@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Place, Run, Started, heapscribe, until};
+use crate::support::{Place, Report, Run, Started, heapscribe, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -333,4 +333,26 @@ fn advice_is_what_happens_when_it_is_followed() {
     assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{settings:?}");
     let without_errors: Vec<_> = settings.iter().filter(|of| of["error"].is_null()).collect();
     assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{settings:?}");
+}
+
+/// What a recording explains of the growth of its program's memory, and the heaps that it has not seen.
+fn explained(place: &Place, kind: &str) -> (f64, f64, Value) {
+    let pages = Pages::start(place, kind, &[]);
+    let by_pages = pages.memory().0["coverage"].as_f64().unwrap();
+    pages.end();
+    let coverage = Report::of(&place.path("run.hst")).json["coverage"].clone();
+    (by_pages, coverage["share"].as_f64().unwrap(), coverage["unseen_heaps"].clone())
+}
+
+#[test]
+fn a_recording_tells_what_share_of_the_memory_it_explains() {
+    let place = Place::new();
+    let (by_pages, share, heaps) = explained(&place, "linked_heap");
+    assert!((0.57..0.63).contains(&by_pages), "{by_pages}");
+    assert!((by_pages - share).abs() < 0.03, "{by_pages} and {share}");
+    assert_eq!((heaps[0]["name"].as_str(), heaps[0]["file"].as_str()), (Some("jemalloc"), Some("pages")));
+    let place = Place::new();
+    let (by_pages, share, heaps) = explained(&place, "hundredth");
+    assert!(by_pages > 0.95 && share > 0.9, "{by_pages} and {share}");
+    assert_eq!(heaps.as_array().map(Vec::len), Some(0));
 }

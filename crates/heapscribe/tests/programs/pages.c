@@ -149,10 +149,20 @@ static void own_mapping(void) {
     keep(1000);
 }
 
+// 48 MiB of blocks, and 32 MiB of a heap that is linked in: known by the name of a function.
+__attribute__((noinline)) void *je_malloc(size_t bytes) {
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void linked_heap(void) {
+    for (int i = 0; i < 48 << 10; i++) keep(1000);
+    for (int i = 0; i < 32; i++) memset(je_malloc(1 << 20), 1, 1 << 20);
+}
+
 static void (*const kinds[])(void) = {hundredth, interleaved, middle,   mapped,  arenas,
-                                     lists,     hoarders,    hoarded,  own_mapping};
+                                     lists,     hoarders,    hoarded,  own_mapping, linked_heap};
 static const char *const names[] = {"hundredth", "interleaved", "middle",   "mapped",  "arenas",
-                                    "lists",     "hoarders",    "hoarded",  "own_mapping"};
+                                    "lists",     "hoarders",    "hoarded",  "own_mapping", "linked_heap"};
 
 int main(int argc, char **argv) {
     sigset_t signals;
@@ -162,7 +172,7 @@ int main(int argc, char **argv) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
-    for (int i = 0; argc > 1 && i < 9; i++) {
+    for (int i = 0; argc > 1 && i < 10; i++) {
         if (strcmp(argv[1], names[i]) == 0) kinds[i]();
     }
     puts("ready");

@@ -8,7 +8,7 @@ use heapscribe_analyze::placed::place;
 use heapscribe_convert::ranges::Ranges;
 use heapscribe_index::{Key, Question, Span};
 use heapscribe_symbols::Resolver;
-use heapscribe_views::text::is_glibc;
+use heapscribe_views::coverage::is_glibc;
 use heapscribe_wire::ids::StackId;
 
 use crate::model::{CallId, Calls, Sources, labels};

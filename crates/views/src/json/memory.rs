@@ -5,7 +5,9 @@ use heapscribe_analyze::memory::{HeapLists, Memory, Pinned, TopBlock};
 use heapscribe_formats::{FreeKind, ListsRead};
 use serde::Serialize;
 
+use super::coverage::UnseenHeapJson;
 use super::parts::FrameJson;
+use crate::coverage::UnseenHeap;
 use heapscribe_symbols::{NamedStacks, lossy};
 
 /// `memory`.
@@ -20,6 +22,7 @@ pub struct MemoryJson {
     untouched_bytes: u64,
     parts: Vec<PartJson>,
     coverage: f64,
+    unseen_heaps: Vec<UnseenHeapJson>,
     sampled: bool,
     pinned: Vec<PinnedJson>,
     tops: Vec<TopJson>,
@@ -126,7 +129,13 @@ pub fn wanted(memory: &Memory, top: usize) -> impl Iterator<Item = NodeId> {
 
 impl MemoryJson {
     /// With the names of these stacks; the blocks are of this moment, CLOCK_MONOTONIC ns.
-    pub fn new(m: &Memory, top: usize, taken_mono_ns: u64, names: &NamedStacks<'_>) -> MemoryJson {
+    pub fn new(
+        m: &Memory,
+        heaps: &[UnseenHeap],
+        top: usize,
+        taken_mono_ns: u64,
+        names: &NamedStacks<'_>,
+    ) -> MemoryJson {
         let other = |of: &heapscribe_analyze::memory::OtherMapping| OtherJson {
             start: format!("{:#x}", of.start),
             end: format!("{:#x}", of.end),
@@ -143,6 +152,7 @@ impl MemoryJson {
             untouched_bytes: m.untouched_bytes,
             parts: m.parts.iter().map(|of| PartJson { name: of.name.key(), bytes: of.bytes }).collect(),
             coverage: m.coverage,
+            unseen_heaps: heaps.iter().map(Into::into).collect(),
             sampled: m.is_sampled,
             pinned: m.pinned.iter().take(top).map(|of| pinned(of, names)).collect(),
             tops: m.tops.iter().map(|of| top_block(of, names)).collect(),

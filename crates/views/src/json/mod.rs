@@ -2,6 +2,7 @@
 
 pub mod annotations;
 pub mod check;
+pub mod coverage;
 pub mod diff;
 pub mod findings;
 pub mod go;

@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
 use super::annotations::{self, MarkJson, PoolsJson, SectionJson};
+use super::coverage::GrowthJson;
 use super::findings::FindingJson;
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
@@ -176,6 +177,8 @@ struct ProcessJson {
     temporary: CountJson,
     rss_peak_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<GrowthJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     heap: Option<HeapJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     off: Vec<PeriodJson>,
@@ -335,6 +338,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         leaked: p.leaked.into(),
         temporary: p.temporary.into(),
         rss_peak_bytes: p.rss_peak_bytes,
+        coverage: p.coverage.as_ref().map(Into::into),
         heap: p.heap.as_ref().map(HeapJson::from),
         off: p.off.iter().map(Into::into).collect(),
         recorder_bytes: p.recorder_bytes,

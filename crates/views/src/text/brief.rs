@@ -12,6 +12,7 @@ use heapscribe_units::{about, count, counted, percent, short_bytes};
 use super::findings::{Described, Who, blocks, wrapped};
 use super::report::Report;
 use super::{Out, bounds, chart, estimate, heading, losses, tables};
+use crate::coverage::{Explained, UnseenHeap};
 use crate::own::{Folded, Merged, OwnCallers};
 
 /// Lines of a screen.
@@ -207,6 +208,9 @@ impl Brief<'_> {
         let (unseen, rest) = (wrap(lines(|out| losses::not_recorded(out, answer))?), wrap(rest));
         let briefly = || Ok(wrap(lines(|out| losses::not_recorded_briefly(out, answer))?));
         let mut all = lines(|out| heading(out, "What is missing"))?;
+        all.extend(
+            self.report.coverage.filter(|of| of.is_low()).map_or_else(Vec::new, |of| wrap(vec![low(of)])),
+        );
         all.extend(cut_to(MISSING, unseen, briefly, rest)?);
         Ok(all)
     }
@@ -220,6 +224,15 @@ impl Brief<'_> {
         writeln!(out, "  heapscribe report {trace} --full")?;
         writeln!(out, "  heapscribe report {trace} --json")
     }
+}
+
+/// That most of the memory is not the heap's, and whose it is.
+fn low(explained: &Explained) -> String {
+    let of = |heap: &UnseenHeap| format!("{} in {}", heap.name, heap.file);
+    let heaps: Vec<String> = explained.heaps.iter().map(of).collect();
+    let unseen =
+        if heaps.is_empty() { String::new() } else { format!(" Not recorded: {}.", heaps.join(", ")) };
+    format!("  {}{unseen} See --full.", explained.sentence())
 }
 
 /// So many lines of the first and the rest; of the first, when they are too many, the same in brief.
@@ -308,7 +321,8 @@ mod tests {
 
     fn missing(answer: &Answer) -> Vec<String> {
         let names = NamedStacks::look_up(&answer.tree, std::iter::empty(), &Resolver::new("/nowhere"));
-        let report = Report { answer, outcomes: &[], top: TOP, trace: "t.hst", part: "", width: 80 };
+        let report =
+            Report { answer, outcomes: &[], top: TOP, trace: "t.hst", part: "", coverage: None, width: 80 };
         let brief = Brief { report: &report, findings: &[], folded: &Folded::default(), beside: "" };
         brief.missing(&names).unwrap()
     }

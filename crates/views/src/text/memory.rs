@@ -10,13 +10,13 @@ use heapscribe_analyze::memory::{
 use heapscribe_analyze::snapshot::Snapshot;
 use heapscribe_formats::{FreeKind, HeapLayout, ListsRead};
 
+use super::findings::wrapped;
 use super::stack_list::StackPrinter;
 use super::{Out, heading};
+use crate::coverage::{self, UnseenHeap};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, counted, date, duration, percent, short_bytes};
 
-/// The share of the heap below which a report says why most of the memory is not seen.
-const LOW_COVERAGE: f64 = 0.8;
 /// What is less than this part of the resident size is not worth a line.
 const NOTEWORTHY: u64 = 50;
 /// Columns of a part's name.
@@ -28,6 +28,8 @@ pub struct MemoryReport<'a> {
     pub snapshot: &'a Snapshot,
     /// What its memory is made of.
     pub memory: &'a Memory,
+    /// Heaps that are not recorded, where little is explained.
+    pub heaps: &'a [UnseenHeap],
     /// Entries of each list.
     pub top: usize,
     /// The file's path, for the commands to type next.
@@ -159,28 +161,16 @@ impl MemoryReport<'_> {
             out,
             "  The recorded heap is {share:.1} % of the anonymous memory that is no stack and no file's."
         )?;
-        if m.coverage >= LOW_COVERAGE {
+        if m.coverage >= coverage::LOW {
             return Ok(());
         }
         writeln!(out, "  The rest was mapped by the program itself, or by a heap that is not recorded:")?;
         m.others.iter().take(self.top).try_for_each(|of| writeln!(out, "    {}", other(of)))?;
-        if let Some(runtime) = self.runtime() {
-            writeln!(out, "  {runtime}")?;
+        for heap in self.heaps {
+            let why = format!("  {}: {}", heap.file, heap.hint);
+            wrapped(&why, self.width, 4).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
         Ok(())
-    }
-
-    /// What is known to map memory of its own.
-    fn runtime(&self) -> Option<&'static str> {
-        let info = self.snapshot.process.info.as_ref()?;
-        let exe = lossy(info.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
-        let known = [
-            ("python", "Python maps its arenas itself; run it with PYTHONMALLOC=malloc to see its objects."),
-            ("java", "The Java heap is the JVM's own."),
-            ("node", "The JavaScript heap is V8's own."),
-            ("ruby", "Ruby maps the pages of its objects itself."),
-        ];
-        known.iter().find(|(name, _)| exe.starts_with(name)).map(|(_, why)| *why)
     }
 
     fn pins(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {

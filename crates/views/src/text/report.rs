@@ -1,6 +1,6 @@
 //! The report: what the heap of a program did, from the totals to what is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
 use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId, Stack};
@@ -9,13 +9,15 @@ use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
 use super::findings::{Described, blocks, wrapped};
+use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing, share};
 use super::{
-    Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, ring, tables,
+    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, real_time, ring,
+    tables,
 };
 use crate::check::calls::RuleOutcome;
+use crate::coverage::Explained;
 use crate::own::{Folded, Merged};
-use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, percent, short_bytes, time};
 
@@ -31,6 +33,8 @@ pub struct Report<'a> {
     pub trace: &'a str,
     /// Which processes and threads of it this is about, in words; nothing for all.
     pub part: &'a str,
+    /// How much of the growth of memory is explained, where that is known.
+    pub coverage: Option<&'a Explained>,
     /// Columns of a line.
     pub width: usize,
 }
@@ -61,6 +65,7 @@ impl Report<'_> {
                 .try_for_each(|line| writeln!(out, "{line}"))?;
             tables::processes(out, self.answer, self.top)?;
             chart::draw(out, self.answer)?;
+            coverage::section(out, self.coverage, self.width)?;
             return losses::section(out, self.answer, &names.unnamed());
         }
         self.findings(out, findings)?;
@@ -81,6 +86,7 @@ impl Report<'_> {
         tables::processes(out, self.answer, self.top)?;
         heap::section(out, self.answer)?;
         chart::draw(out, self.answer)?;
+        coverage::section(out, self.coverage, self.width)?;
         losses::section(out, self.answer, &names.unnamed())?;
         hints::section(out, self.answer, self.trace)?;
         self.next(out)
@@ -270,7 +276,7 @@ impl Report<'_> {
                 "  Some processes were still running, so some of these blocks may still have been in use."
             )?;
         }
-        let of_runtime = self.of_runtime(stacks);
+        let of_runtime = OfRuntime::new(self.answer, stacks);
         if !of_runtime.is_empty() {
             let (whole, purposes) = of_runtime.together();
             let purposes = purposes.join(", ");
@@ -279,15 +285,6 @@ impl Report<'_> {
             writeln!(out, "  ({purposes}); the list is of the rest.")?;
         }
         self.list_but(out, Measure::Leaked, stacks, &of_runtime.0)
-    }
-
-    /// Stacks of blocks that runtime libraries keep on purpose.
-    fn of_runtime(&self, stacks: &StackPrinter<'_>) -> OfRuntime {
-        let leaked = self.answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
-        let purpose = |stack: &Stack| runtime::purpose(&stacks.innermost(stack.node));
-        OfRuntime(
-            leaked.filter_map(|stack| Some((stack.node, (purpose(stack)?, stack.leaked.bytes)))).collect(),
-        )
     }
 
     fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -379,22 +376,5 @@ impl Report<'_> {
         writeln!(out, "  heapscribe flame {} -o peak.svg", self.trace)?;
         writeln!(out, "  heapscribe flame {} -o {of}.html --metric {of}", self.trace)?;
         writeln!(out, "  heapscribe report {} --json", self.trace)
-    }
-}
-
-/// Stacks of blocks that runtime libraries keep: their purposes and bytes.
-struct OfRuntime(BTreeMap<NodeId, (usize, u64)>);
-
-impl OfRuntime {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// All of them, and what they are for.
-    fn together(&self) -> (Merged, Vec<&'static str>) {
-        let parts: Vec<(NodeId, u64)> = self.0.iter().map(|(node, (_, bytes))| (*node, *bytes)).collect();
-        let purposes: BTreeSet<usize> = self.0.values().map(|(purpose, _)| *purpose).collect();
-        let figure = parts.iter().map(|(_, bytes)| bytes).fold(0, |sum: u64, n| sum.saturating_add(*n));
-        (Merged { figure, parts }, purposes.into_iter().map(runtime::name).collect())
     }
 }

@@ -4,8 +4,8 @@ use heapscribe_analyze::findings::{Evidence, Finding};
 use heapscribe_symbols::lossy;
 use heapscribe_units::short_bytes;
 
-use super::super::hints;
 use super::summary::Facts;
+use crate::coverage::{has_other_heap, runtimes};
 
 /// In one or two sentences.
 pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String {
@@ -80,7 +80,7 @@ fn command(facts: &Facts<'_>) -> String {
 
 /// glibc's heap has a setting for it.
 fn arenas(facts: &Facts<'_>) -> String {
-    if hints::has_other_heap(facts.answer) {
+    if has_other_heap(facts.answer) {
         return "Limit the arenas and caches of threads in the settings of its heap.".to_owned();
     }
     format!(
@@ -96,8 +96,8 @@ fn resident_excess(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String 
     else {
         return String::new();
     };
-    if let Some(hint) = hints::runtime(facts.answer) {
-        return hint;
+    if let Some(hint) = runtimes(facts.answer).next() {
+        return hint.to_owned();
     }
     let plot = format!("`heapscribe plot {trace} -o heap.svg` shows both over time");
     if freed_bytes_max < anonymous_bytes.saturating_sub(heap_bytes) / 2 {
@@ -107,6 +107,6 @@ fn resident_excess(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String 
         );
     }
     let trim = "malloc_trim(0) returns what glibc can return";
-    let trim = if hints::has_other_heap(facts.answer) { String::new() } else { format!("; {trim}") };
+    let trim = if has_other_heap(facts.answer) { String::new() } else { format!("; {trim}") };
     format!("{plot}, `heapscribe replay {trace}` what another heap would need{trim}.")
 }
