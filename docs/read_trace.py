@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
-EVICTED, HEAP, MEMORY_MAP, PAGES, SYMBOLS = 11, 12, 13, 14, 15
+EVICTED, HEAP, MEMORY_MAP, PAGES, SYMBOLS, RESIDENT = 11, 12, 13, 14, 15, 16
 NONE = 0xFFFFFFFF
 AFTER = 2
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
@@ -126,7 +126,7 @@ class Block:
     def unpack(self, stored):
         if self.codec == 0:
             return stored
-        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP, PAGES, SYMBOLS), self.at, "unknown codec")
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP, PAGES, SYMBOLS, RESIDENT), self.at, "unknown codec")
         try:
             import zstandard
         except ImportError:
@@ -617,6 +617,15 @@ def read(data):
             while not f.ended():
                 [f.signed() for _ in range(13)]
                 total["heap samples"] += 1
+        elif block.kind == RESIDENT:
+            last = [0] * 67  # mono, resident, nearly empty, parts
+            while not f.ended():
+                head, flags, parts = [f.signed() for _ in range(3)], f.varint(), f.varint()
+                need(parts <= 64, block.at, "more parts than there can be")
+                changes = head + [f.signed() for _ in range(parts)] + [0] * (64 - parts)
+                last = [before + change for before, change in zip(last, changes)]
+                need(flags < 2 and sum(last[3:]) == last[1], block.at, "parts that are not the whole")
+                total["resident samples"] += 1
         elif block.kind == PROCESS_END:
             ended, how = f.varint(), f.varint()
             need(how < 5 or 128 < how < 256, block.at, "end that cannot be")

@@ -23,6 +23,7 @@ use crate::killed;
 use crate::memory_schedule::Schedule;
 use crate::memtrace::FilesPlan;
 use crate::output::Output;
+use crate::resident::ResidentWatch;
 use crate::session_drain::SessionDrain;
 use crate::summary::Summary;
 use crate::tap::SharedTap;
@@ -44,6 +45,7 @@ pub struct Drain {
     killed_sessions: Vec<PathBuf>,
     unseen_sessions: Vec<PathBuf>,
     watch: Option<Watch>,
+    resident: Option<ResidentWatch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
     /// Patterns of those that are not.
@@ -84,6 +86,7 @@ impl Drain {
             killed_sessions: Vec::new(),
             unseen_sessions: Vec::new(),
             watch: None,
+            resident: None,
             only: Vec::new(),
             except: Vec::new(),
             rest_of: None,
@@ -158,6 +161,21 @@ impl Drain {
         self.watch = Some(watch);
     }
 
+    /// Looks at such times of what the memory of the processes is made.
+    pub fn memory_map_every(&mut self, every: Duration) {
+        self.resident = Some(ResidentWatch::new(every));
+    }
+
+    /// Writes of what the memory of the processes is made, when somebody has looked.
+    fn take_resident(&mut self) {
+        let Some(watch) = &mut self.resident else { return };
+        for (key, sample) in watch.look(&self.base, self.sessions.keys().copied()) {
+            if let Some(process) = self.sessions.get(&key).and_then(|session| session.process) {
+                self.output.resident(process, &sample);
+            }
+        }
+    }
+
     /// Looks at every session once.
     pub fn pass(&mut self) {
         let mut busy = self.find_new();
@@ -183,6 +201,7 @@ impl Drain {
         if let Some(watch) = &mut self.watch {
             watch.look(&self.base, self.sessions.keys().copied());
         }
+        self.take_resident();
         self.output.passed();
         self.output.pace.passed(busy);
     }

@@ -25,6 +25,7 @@ mod origin;
 mod other_programs;
 mod output;
 mod pace;
+mod resident;
 mod ring;
 mod session_drain;
 mod session_head;

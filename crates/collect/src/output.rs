@@ -5,7 +5,7 @@ use std::path::Path;
 use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{
     ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
-    SessionEnd, SessionInfo,
+    ResidentSample, SessionEnd, SessionInfo,
 };
 use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
 use heapscribe_wire::definitions::Position;
@@ -144,6 +144,15 @@ impl Output {
         if let To::Native(sink) = &mut self.to {
             sink.write(|writer, out| writer.memory(process, samples, out));
         }
+    }
+
+    /// Takes of what the resident memory of a process is made, which memtrace has no room for. It is rare, and in the
+    /// file at once.
+    pub(super) fn resident(&mut self, process: ProcessIndex, sample: &ResidentSample) {
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.resident(process, std::slice::from_ref(sample), out));
+        }
+        self.flush();
     }
 
     /// Takes samples of the heap under a process, which memtrace has no room for.

@@ -165,7 +165,7 @@ impl Ring {
             let (block, behind) = rest.split_at(length);
             rest = behind;
             match kind {
-                Kind::Events | Kind::Memory | Kind::Heap => events.push(block),
+                Kind::Events | Kind::Memory | Kind::Heap | Kind::Resident => events.push(block),
                 // A row of blocks has no index; the trace that is made of them gets one.
                 Kind::Index => {}
                 _ => others.push((kind, process, block)),

@@ -46,7 +46,7 @@ pub(super) struct SessionDrain {
     heap: HeapSamples,
     jit: JitFiles,
     samples: Vec<MemorySample>,
-    process: Option<ProcessIndex>,
+    pub(super) process: Option<ProcessIndex>,
     key: SessionKey,
     position: Position,
     defs_read: u64,

@@ -27,6 +27,7 @@ pub mod profile_sums;
 mod protobuf;
 pub mod ranges;
 pub mod recorded;
+mod resident;
 pub mod ring;
 pub mod rolling;
 pub mod stack_levels;
@@ -36,3 +37,4 @@ pub mod tables;
 
 pub use input::{Input, Kind, Salvage};
 pub use opened_trace::{Opened, analyze_selection};
+pub use resident::resident;

@@ -6,7 +6,9 @@ use std::ops::Deref;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::input::{Choice, Chosen, History as _};
+use heapscribe_analyze::memory::{self, Memory};
 use heapscribe_analyze::selection::{Selection, Split};
+use heapscribe_analyze::snapshot::{self, Snapshot as AnalyzedSnapshot};
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::{Trace, TraceError};
@@ -81,6 +83,19 @@ impl Opened {
         let saved = made.result.clone();
         let opened = made.opened(|saved| saved.problems).context("cannot read the snapshot")?;
         Ok((opened, saved))
+    }
+
+    /// Its snapshots.
+    pub fn snapshots(&self) -> Vec<AnalyzedSnapshot> {
+        snapshot::analyze(&self.trace)
+    }
+
+    /// Of what the memory of a snapshot's process is made; `None` when it has no pages.
+    ///
+    /// # Errors
+    /// Only when the trace cannot be read.
+    pub fn memory(&self, snapshot: &AnalyzedSnapshot) -> Result<Option<Memory>, TraceError> {
+        memory::analyze(&self.trace, snapshot)
     }
 
     /// Explains what of it is chosen.

@@ -1,6 +1,6 @@
 //! Processes and threads, and how they ended.
 
-use heapscribe_formats::Evicted;
+use heapscribe_formats::{Evicted, ResidentSample};
 
 use super::amounts::{Amount, Holder, Peak, WholePeak};
 use super::bounds::FigureBounds;
@@ -51,6 +51,8 @@ pub struct Process {
     pub rss_peak_bytes: u64,
     /// How much of the growth of its memory the recorded heap explains; `None` where that is not known.
     pub coverage: Option<Coverage>,
+    /// Of what its resident memory was made, from time to time.
+    pub resident: Vec<ResidentSample>,
     /// The heap under it, when that has statistics.
     pub heap: Option<Heap>,
     /// How it ended.

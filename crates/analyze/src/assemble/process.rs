@@ -30,6 +30,7 @@ pub(super) fn known(facts: &ProcessFacts, span: Option<(u64, u64)>, begin_ns: u6
         begin_ns: moment(facts.begin_mono_ns, span.map(|s| s.0)),
         end_ns: moment(facts.end_mono_ns, span.map(|s| s.1)),
         heap: facts.heap.as_ref().and_then(|(info, samples)| heap(info, samples)),
+        resident: facts.resident.clone(),
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
         is_unfinished: facts.is_unfinished,

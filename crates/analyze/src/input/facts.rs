@@ -1,7 +1,7 @@
 //! What is known of a recording before any event is read: the session, its processes and their chunks.
 
 use heapscribe_formats::{
-    Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, RuleViolation, Unrecorded,
+    Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, ResidentSample, RuleViolation, Unrecorded,
 };
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::real_time_rules::fits;
@@ -79,6 +79,8 @@ pub struct ProcessFacts {
     pub rss: Vec<RssSample>,
     /// What the heap under it is, when that has statistics, and these at moments, by time.
     pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
+    /// Of what its resident memory was made at moments, by time.
+    pub resident: Vec<ResidentSample>,
     /// The most that was live in it at a time by all of its events, those too that a ring evicted; `None` where
     /// that is not known.
     pub peak: Option<OwnPeak>,

@@ -69,6 +69,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: samples.rss,
             heap: samples.heap,
+            resident: samples.resident,
             peak: end.peak,
             evicted: process.evicted,
             off: end.off_periods().collect(),

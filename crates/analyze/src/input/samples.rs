@@ -1,6 +1,8 @@
 //! What was sampled of a process while it ran: its memory, and the statistics of the heap under it.
 
-use heapscribe_formats::{HeapInfo, HeapSample, Problem, ProcessIndex, Scratch, Source, Trace, TraceError};
+use heapscribe_formats::{
+    HeapInfo, HeapSample, Problem, ProcessIndex, ResidentSample, Scratch, Source, Trace, TraceError,
+};
 
 use super::facts::RssSample;
 
@@ -9,6 +11,7 @@ use super::facts::RssSample;
 pub(super) struct ProcessSamples {
     pub(super) rss: Vec<RssSample>,
     pub(super) heap: Option<(HeapInfo, Vec<HeapSample>)>,
+    pub(super) resident: Vec<ResidentSample>,
     /// What of them cannot be read, in words; the rest is there all the same.
     pub(super) problems: Vec<String>,
 }
@@ -26,11 +29,14 @@ impl ProcessSamples {
         let heap = trace.heap(process, &mut Scratch::default(), |info, sample| {
             samples.heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
         });
+        let resident =
+            trace.resident(process, &mut Scratch::default(), |sample| samples.resident.push(*sample));
+        samples.resident.sort_by_key(|sample| sample.mono_ns);
         samples.rss.sort_by_key(|sample| sample.mono_ns);
         if let Some((_, heap)) = &mut samples.heap {
             heap.sort_by_key(|sample| sample.mono_ns);
         }
-        samples.problems = [memory, heap].into_iter().flat_map(in_words).collect();
+        samples.problems = [memory, heap, resident].into_iter().flat_map(in_words).collect();
         samples
     }
 }

@@ -1,6 +1,6 @@
 //! The answer: parts, pins, and what would help.
 
-use heapscribe_formats::{FreeKind, ListsRead, MemoryMap};
+use heapscribe_formats::{FreeKind, ListsRead, MemoryMap, RESIDENT_PARTS, ResidentSample};
 
 use crate::answer::NodeId;
 
@@ -105,7 +105,7 @@ pub enum PartName {
 
 impl PartName {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [PartName; 14] = [
+    pub const ALL: [PartName; RESIDENT_PARTS] = [
         PartName::Live,
         PartName::Rounding,
         PartName::MappedTails,
@@ -217,6 +217,17 @@ impl Memory {
     /// How much the recorded heap is, with all that it keeps.
     pub fn heap_bytes(&self) -> u64 {
         self.parts.iter().filter(|part| part.name.is_heap()).map(|part| part.bytes).sum()
+    }
+
+    /// Its figures as a sample of a trace, whose blocks are of this moment.
+    pub fn sample(&self, mono_ns: u64) -> ResidentSample {
+        ResidentSample {
+            mono_ns,
+            resident_bytes: self.resident_bytes,
+            pinned_bytes: self.pinned_bytes(),
+            is_sampled: self.is_sampled,
+            parts: PartName::ALL.map(|part| self.bytes_of(part)),
+        }
     }
 
     /// Pages that are nearly empty, bytes: they are charged in whole.

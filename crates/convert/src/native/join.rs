@@ -181,6 +181,7 @@ impl<W: Write> Join<W> {
                     | Kind::Events
                     | Kind::Memory
                     | Kind::Heap
+                    | Kind::Resident
                     | Kind::Live
                     | Kind::Blocks
                     | Kind::MemoryMap

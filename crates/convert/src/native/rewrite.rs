@@ -64,6 +64,11 @@ pub fn rewrite<S: Source + Sync, W: Write>(
         to.problems.extend(skipped.iter().map(ToString::to_string));
         to.to.writer.memory(*index, &samples, &mut to.to.bytes);
         to.heap(process.index, *index)?;
+        let mut samples = Vec::new();
+        let skipped =
+            trace.resident(process.index, &mut Scratch::default(), |sample| samples.push(*sample))?;
+        to.problems.extend(skipped.iter().map(ToString::to_string));
+        to.to.writer.resident(*index, &samples, &mut to.to.bytes);
         if let Some(end) = &process.end {
             // The peak that it was seen to have is of all its blocks.
             let peak = end.peak.filter(|_| changes.thin.is_none());

@@ -177,7 +177,7 @@ impl<W: Write> Gatherer<'_, W> {
                     self.clocks.extend(clock.map(|clock| (piece.process, clock)));
                 }
                 // Samples of a process that has ended, and of whose events none is left.
-                (None, Kind::Memory | Kind::Heap) => {}
+                (None, Kind::Memory | Kind::Heap | Kind::Resident) => {}
                 (Some(process), kind) if kind != Kind::Process => {
                     self.to.writer.splice(process, &piece, &mut self.to.bytes);
                 }

@@ -15,6 +15,26 @@ pub struct MemorySample {
     pub virtual_bytes: u64,
 }
 
+/// Parts of the resident memory.
+pub const RESIDENT_PARTS: usize = 14;
+
+/// Of what the resident memory of a process was made at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ResidentSample {
+    /// When its blocks were read, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// Resident, with the files of the recorder, bytes: all parts sum to it.
+    pub resident_bytes: u64,
+    /// Pages that are nearly empty, bytes.
+    pub pinned_bytes: u64,
+    /// Whether blocks were sampled, so that the heap is one part.
+    pub is_sampled: bool,
+    /// The parts by their numbers: live blocks, their headers and rounding, tails of mapped blocks, free in used pages,
+    /// free pages, those at the top, free arenas, a sampled heap, stacks, files, shared memory, the recorder's, other
+    /// anonymous memory, unexplained.
+    pub parts: [u64; RESIDENT_PARTS],
+}
+
 /// The heap under a process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeapInfo {

@@ -50,10 +50,12 @@ pub enum Kind {
     Pages = 14,
     /// Names of code addresses.
     Symbols = 15,
+    /// Of what the resident memory of a process was made.
+    Resident = 16,
 }
 
 impl Kind {
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -69,6 +71,7 @@ impl Kind {
         Kind::MemoryMap,
         Kind::Pages,
         Kind::Symbols,
+        Kind::Resident,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -88,6 +91,7 @@ impl Kind {
                 | Kind::Heap
                 | Kind::Pages
                 | Kind::Symbols
+                | Kind::Resident
         )
     }
 
@@ -109,6 +113,7 @@ impl Kind {
             Kind::MemoryMap => "damaged memory map block",
             Kind::Pages => "damaged pages block",
             Kind::Symbols => "damaged symbols block",
+            Kind::Resident => "damaged block of resident memory",
         }
     }
 }

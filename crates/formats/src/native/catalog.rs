@@ -16,6 +16,7 @@ pub(super) struct BlockOffsets {
     pub heap: Vec<u64>,
     pub blocks: Vec<u64>,
     pub pages: Vec<u64>,
+    pub resident: Vec<u64>,
 }
 
 /// What a trace holds, as far as it was read.
@@ -82,6 +83,7 @@ impl Catalog {
             Kind::Heap => self.process(process).1.heap.push(offset),
             Kind::Blocks => self.process(process).1.blocks.push(offset),
             Kind::Pages => self.process(process).1.pages.push(offset),
+            Kind::Resident => self.process(process).1.resident.push(offset),
             Kind::Symbols => self.symbols.push(offset),
             _ => {}
         }

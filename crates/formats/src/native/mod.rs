@@ -42,6 +42,7 @@
 //!   kind 13 memory map  see `memory_maps`: what a process had mapped beside a table of its live blocks
 //!   kind 14 pages       see `memory_maps`: up to 512 mappings, 32768 runs of pages in memory and 4096 free ranges
 //!   kind 15 symbols     see `symbols`: names of code addresses, by the files that they lie in
+//!   kind 16 resident    see `resident`: of what the resident memory was made, up to 1024 samples
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
@@ -71,6 +72,7 @@ mod open;
 mod pack;
 pub mod read;
 mod records;
+mod resident;
 mod scan;
 pub mod splice;
 mod symbols;

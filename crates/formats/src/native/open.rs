@@ -118,7 +118,16 @@ fn segments<S: Source>(source: &S, footer: &Footer, scratch: &mut Scratch) -> Re
 
 /// Whether the catalog has only the offsets of such blocks.
 fn is_read_later(kind: Kind) -> bool {
-    matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap | Kind::Pages | Kind::Symbols)
+    matches!(
+        kind,
+        Kind::Definitions
+            | Kind::Memory
+            | Kind::Blocks
+            | Kind::Heap
+            | Kind::Pages
+            | Kind::Symbols
+            | Kind::Resident
+    )
 }
 
 /// Sorts the entries of the index into the catalog; small blocks are read afterwards.

@@ -8,13 +8,13 @@ use super::block::Kind;
 use super::catalog::BlockOffsets;
 use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, heap_samples, live_tables, memory_maps, open, records, symbols};
+use super::{chunk, heap_samples, live_tables, memory_maps, open, records, resident, symbols};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
     ChunkEntry, ChunkInfo, Evicted, FreeRange, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping,
-    MemoryMap, MemorySample, ModuleSymbols, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd,
-    SessionInfo,
+    MemoryMap, MemorySample, ModuleSymbols, PageRun, Process, ProcessIndex, ProcessInfo, ResidentSample,
+    SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -249,6 +249,22 @@ impl<S: Source> Trace<S> {
     ) -> Result<Vec<Problem>, TraceError> {
         let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].memory);
         self.payloads(offsets, Kind::Memory, scratch, |payload| records::get_memory(payload, &mut visit))
+    }
+
+    /// Calls `visit` with the samples of what resident memory was made of, in the order of the file. Returns what was skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn resident(
+        &self,
+        process: ProcessIndex,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&ResidentSample),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].resident);
+        self.payloads(offsets, Kind::Resident, scratch, |payload| {
+            resident::get_samples(payload, &mut visit).is_some()
+        })
     }
 
     /// Calls `visit` with the samples of the heap under a process, in the order of the file. Returns what was

@@ -12,12 +12,13 @@ use super::load::read_header;
 use super::memory_maps::{FREE_MAX, MAPPINGS_MAX, RUNS_MAX};
 use super::pack::{Packer, Payload};
 use super::splice::{Piece, Pieces};
-use super::{chunk, evicted, heap_samples, memory_maps, records, symbols};
+use super::{chunk, evicted, heap_samples, memory_maps, records, resident, symbols};
 use crate::error::TraceError;
 use crate::model::ChunkSums;
 use crate::model::{
     ChunkInfo, Evicted, FreeRange, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap,
-    MemorySample, ModuleSymbols, PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    MemorySample, ModuleSymbols, PageRun, ProcessEnd, ProcessIndex, ProcessInfo, ResidentSample, SessionEnd,
+    SessionInfo,
 };
 use crate::source::Source;
 
@@ -223,6 +224,15 @@ impl Writer {
             self.raw.clear();
             heap_samples::put_samples(&mut self.raw, info, piece);
             self.listed(Kind::Heap, process.0, out);
+        }
+    }
+
+    /// Writes of what the resident memory of a process was made.
+    pub fn resident(&mut self, process: ProcessIndex, samples: &[ResidentSample], out: &mut Vec<u8>) {
+        for piece in samples.chunks(HEAP_SAMPLES_PER_BLOCK) {
+            self.raw.clear();
+            resident::put_samples(&mut self.raw, piece);
+            self.listed(Kind::Resident, process.0, out);
         }
     }
 

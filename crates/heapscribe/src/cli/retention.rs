@@ -37,6 +37,13 @@ pub(crate) struct RetentionArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     snapshots_kept: u32,
 
+    /// How often to look of what the resident memory of each process is made, for example every=1s
+    ///
+    /// `report` shows it over time: live blocks, free memory that the heap keeps, and what is not the heap's. A process
+    /// is held for each look as long as for a snapshot. Looks take at most a tenth of the time.
+    #[arg(long, value_name = "WHEN", value_parser = parse_every)]
+    memory_map: Option<u64>,
+
     /// How long to keep the sessions of killed processes, for `heapscribe snapshot`; 0 keeps none
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_duration)]
     keep_killed: u64,
@@ -59,6 +66,11 @@ impl RetentionArgs {
         SnapshotPlan { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
     }
 
+    /// How often the memory map is looked at.
+    pub(crate) fn memory_map_every(&self) -> Option<Duration> {
+        self.memory_map.map(Duration::from_nanos)
+    }
+
     /// Which sessions of killed processes stay.
     pub(crate) fn killed(&self) -> KilledRetention {
         KilledRetention { age: Duration::from_nanos(self.keep_killed), bytes: self.keep_killed_bytes }
@@ -67,6 +79,15 @@ impl RetentionArgs {
 
 fn parse_trigger(text: &str) -> Result<Trigger, String> {
     Trigger::parse(text, parse_bytes, parse_duration)
+}
+
+/// The time of `every=1s`.
+fn parse_every(text: &str) -> Result<u64, String> {
+    match text.strip_prefix("every=").map(parse_duration) {
+        Some(Ok(0)) => Err("the interval must not be 0".to_owned()),
+        Some(every) => every,
+        None => Err("expected every=TIME, for example every=1s".to_owned()),
+    }
 }
 
 /// Bytes of a ring.
@@ -84,10 +105,17 @@ mod tests {
     #[test]
     fn either_limit_makes_a_ring() {
         let check = |ring, last, limits| {
-            let (snapshot_at, snapshots_kept) = (Vec::new(), 1);
+            let (snapshot_at, snapshots_kept, memory_map) = (Vec::new(), 1, None);
             let (keep_killed, keep_killed_bytes) = (0, None);
-            let args =
-                RetentionArgs { ring, last, snapshot_at, snapshots_kept, keep_killed, keep_killed_bytes };
+            let args = RetentionArgs {
+                ring,
+                last,
+                snapshot_at,
+                snapshots_kept,
+                memory_map,
+                keep_killed,
+                keep_killed_bytes,
+            };
             assert_eq!(args.limits(), limits);
         };
         check(None, None, None);
@@ -96,5 +124,7 @@ mod tests {
         check(Some(1 << 20), Some(7), Some(Limits { bytes: 1 << 20, age_ns: 7 }));
         assert_eq!(parse_ring("1MiB"), Ok(1 << 20));
         assert!(parse_ring("1023KiB").is_err());
+        assert_eq!(parse_every("every=1s"), Ok(1_000_000_000));
+        assert!(parse_every("1s").is_err() && parse_every("every=0s").is_err());
     }
 }

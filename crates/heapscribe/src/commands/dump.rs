@@ -208,6 +208,11 @@ impl<S: Source> Dump<'_, S> {
             until.then(|| self.printer.memory(index.0, time_ns, sample));
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
+        let skipped = self.trace.resident(index, &mut self.scratch, |sample| {
+            let time_ns = sample.mono_ns.saturating_sub(start);
+            until.then(|| self.printer.resident(index.0, time_ns, sample));
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
         let skipped = self.trace.heap(index, &mut self.scratch, |info, sample| {
             let time_ns = sample.mono_ns.saturating_sub(start);
             until.then(|| self.printer.heap(index.0, time_ns, info, &sample.counts));

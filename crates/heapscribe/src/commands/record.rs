@@ -85,6 +85,9 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     // It says when the program was started, which it is about to be.
     let mut drain = drain_into(args, base, &output)?;
     drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
+    if let Some(every) = args.retention.memory_map_every() {
+        drain.memory_map_every(every);
+    }
     drain.only(args.only_program.clone());
     if !args.retention.killed().age.is_zero() {
         drain.keep_killed();

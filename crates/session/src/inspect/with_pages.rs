@@ -32,6 +32,22 @@ impl Snapshot {
     pub fn take_with_pages(session: &SessionReader, reader: &mut MapReader) -> Result<Snapshot> {
         // Another user's rules may forbid it (ptrace_scope): then nobody knows what is in which list.
         let lists = session.living_pid().and_then(|pid| ListReader::open(pid).ok());
+        Snapshot::with_map(session, reader, lists)
+    }
+
+    /// The same without the lists of its heap.
+    ///
+    /// # Errors
+    /// When there is no table, or the process ends meanwhile.
+    pub fn take_with_map(session: &SessionReader, reader: &mut MapReader) -> Result<Snapshot> {
+        Snapshot::with_map(session, reader, None)
+    }
+
+    fn with_map(
+        session: &SessionReader,
+        reader: &mut MapReader,
+        lists: Option<ListReader>,
+    ) -> Result<Snapshot> {
         let read = || {
             let map = reader.read()?;
             let records = session.head().map(|head| session.records(&head.get()));

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use heapscribe_analyze::memory::PartName;
 use heapscribe_formats::{
-    ExitStatus, HeapInfo, HowEnded, LiveRole, LiveTable, MemorySample, Process, SessionEnd, SessionInfo,
-    Stage,
+    ExitStatus, HeapInfo, HowEnded, LiveRole, LiveTable, MemorySample, Process, ResidentSample, SessionEnd,
+    SessionInfo, Stage,
 };
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
@@ -180,6 +181,14 @@ impl<W: Write> Printer for Lines<W> {
     fn memory(&mut self, process: u32, time_ns: u64, s: &MemorySample) -> io::Result<()> {
         let (rss, shared, space) = (s.rss_bytes, s.shared_bytes, s.virtual_bytes);
         writeln!(self.out, "# P{process} memory time={time_ns} rss={rss} shared={shared} virtual={space}")
+    }
+
+    fn resident(&mut self, process: u32, time_ns: u64, s: &ResidentSample) -> io::Result<()> {
+        let (resident, pinned) = (s.resident_bytes, s.pinned_bytes);
+        write!(self.out, "# P{process} resident time={time_ns} bytes={resident} pinned={pinned}")?;
+        let parts = PartName::ALL.iter().zip(s.parts).filter(|(_, bytes)| *bytes > 0);
+        parts.into_iter().try_for_each(|(part, bytes)| write!(self.out, " {}={bytes}", part.key()))?;
+        writeln!(self.out)
     }
 
     fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, c: &HeapCounts) -> io::Result<()> {

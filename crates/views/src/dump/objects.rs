@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use heapscribe_formats::{
-    ExitStatus, HeapInfo, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
+    ExitStatus, HeapInfo, LiveTable, MemorySample, Process, ResidentSample, SessionEnd, SessionInfo, Stage,
 };
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
@@ -130,6 +130,11 @@ impl<W: Write> Printer for Objects<W> {
             "type": "memory", "process": process, "time": time_ns, "rss": s.rss_bytes,
             "shared": s.shared_bytes, "virtual": s.virtual_bytes,
         }))
+    }
+
+    fn resident(&mut self, process: u32, time_ns: u64, sample: &ResidentSample) -> io::Result<()> {
+        let sample = crate::json::resident::ResidentJson::new(sample, time_ns);
+        self.line(&json!({ "type": "resident", "process": process, "sample": sample }))
     }
 
     fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()> {

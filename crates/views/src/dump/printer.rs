@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use heapscribe_formats::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_formats::{
+    HeapInfo, LiveBlock, LiveTable, MemorySample, Process, ResidentSample, SessionEnd, SessionInfo,
+};
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
@@ -74,6 +76,8 @@ pub trait Printer {
     fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
     /// A memory sample, at ns since the trace's start.
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
+    /// Of what resident memory was made, at ns since the trace's start.
+    fn resident(&mut self, process: u32, time_ns: u64, sample: &ResidentSample) -> io::Result<()>;
     /// Statistics of the heap under a process, at ns since the trace's start.
     fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
     /// What was recorded of a process from a moment on, at ns since the trace's start.

@@ -15,6 +15,7 @@ pub mod parts;
 pub mod profile;
 pub mod range;
 pub mod report;
+pub mod resident;
 pub mod sampling;
 mod timeline;
 pub mod unrecorded;

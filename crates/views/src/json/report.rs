@@ -14,6 +14,7 @@ use super::parts::{
     BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, InterpreterJson, LeakedJson,
     PeakJson, RestJson, RingJson, StackBoundsJson, TotalsJson,
 };
+use super::resident::ResidentJson;
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
 use super::unrecorded::{PeriodJson, UnrecordedJson};
@@ -178,6 +179,8 @@ struct ProcessJson {
     rss_peak_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<GrowthJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    memory_over_time: Vec<ResidentJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     heap: Option<HeapJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -339,6 +342,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         temporary: p.temporary.into(),
         rss_peak_bytes: p.rss_peak_bytes,
         coverage: p.coverage.as_ref().map(Into::into),
+        memory_over_time: ResidentJson::all(&p.resident, begin_mono_ns),
         heap: p.heap.as_ref().map(HeapJson::from),
         off: p.off.iter().map(Into::into).collect(),
         recorder_bytes: p.recorder_bytes,

@@ -27,6 +27,7 @@ pub mod profile;
 pub mod range;
 pub mod real_time;
 pub mod report;
+pub mod resident;
 mod ring;
 mod runtime_blocks;
 pub mod screen;

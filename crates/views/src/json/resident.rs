@@ -1,0 +1,42 @@
+//! Of what resident memory was made over time, in JSON.
+
+use heapscribe_analyze::memory::PartName;
+use heapscribe_formats::ResidentSample;
+use serde::Serialize;
+
+/// A sample.
+#[derive(Serialize)]
+pub struct ResidentJson {
+    time_ns: u64,
+    resident_bytes: u64,
+    pinned_bytes: u64,
+    sampled: bool,
+    parts: Vec<PartJson>,
+}
+
+/// A part of it.
+#[derive(Serialize)]
+struct PartJson {
+    name: &'static str,
+    bytes: u64,
+}
+
+impl ResidentJson {
+    /// That of a moment, ns.
+    pub fn new(sample: &ResidentSample, time_ns: u64) -> ResidentJson {
+        let parts = PartName::ALL.iter().zip(sample.parts);
+        let shown = parts.filter(|(part, bytes)| *bytes > 0 || **part == PartName::Unexplained);
+        ResidentJson {
+            time_ns,
+            resident_bytes: sample.resident_bytes,
+            pinned_bytes: sample.pinned_bytes,
+            sampled: sample.is_sampled,
+            parts: shown.map(|(part, bytes)| PartJson { name: part.key(), bytes }).collect(),
+        }
+    }
+
+    /// All of a process, whose recording began at this moment.
+    pub fn all(samples: &[ResidentSample], begin_mono_ns: u64) -> Vec<ResidentJson> {
+        samples.iter().map(|of| ResidentJson::new(of, of.mono_ns.saturating_sub(begin_mono_ns))).collect()
+    }
+}
