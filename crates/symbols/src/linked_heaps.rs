@@ -90,7 +90,7 @@ impl Resolver {
             return Vec::new();
         }
         let Ok(file) = elf::open(module) else { return Vec::new() };
-        with_object(&file.path, |object| in_object(object)).unwrap_or_default()
+        with_object(&file.path, in_object).unwrap_or_default()
     }
 }
 

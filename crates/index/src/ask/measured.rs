@@ -56,7 +56,7 @@ impl<H: History> Events<'_, H> {
     ) -> BTreeMap<SizeClass, GivenBytes> {
         let ends_ns = self.ends_ns();
         let is_left = |key: &Key| match question.death {
-            Death::After(ns) => !ends_ns[key.process as usize].is_some_and(|end_ns| end_ns <= ns),
+            Death::After(ns) => ends_ns[key.process as usize].is_none_or(|end_ns| end_ns > ns),
             _ => true,
         };
         let edges = edges(question);
