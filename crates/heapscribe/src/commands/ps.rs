@@ -1,6 +1,7 @@
 //! `heapscribe ps`: lists processes that are recorded or run with another heap, and their figures.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use heapscribe_wire::head::{Head, LossReason};
 use heapscribe_wire::mode::Mode;
 use serde::Serialize;
 
-use super::output;
+use super::{output, unfinished};
 use crate::cli::PsArgs;
 use crate::live_estimate;
 use crate::message;
 use heapscribe_collect::KilledRetention;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
 use heapscribe_session::inspect::{self, SearchPath, SessionPath, SessionReader, Snapshot};
-use heapscribe_session::{monotonic_ns, process_end};
+use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, process_end};
 use heapscribe_units::{about, counted, duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
 use heapscribe_views::json::parts::RangesJson;
@@ -125,6 +126,30 @@ fn clean(places: &SearchPath) {
     let removed =
         places.directories().iter().map(|place| heapscribe_collect::clean(place, &none)).sum::<usize>();
     message::note(&format!("removed {} of killed processes", counted(removed as u64, "session")));
+    let unwritten = unwritten(places);
+    if let Some(first) = unwritten.first() {
+        let [first, more] = [first.display().to_string(), (unwritten.len() - 1).to_string()];
+        let others = if more == "0" { String::new() } else { format!(" and {more} more like it") };
+        message::note(&format!(
+            "kept {first}{others}: its `record` was killed before it had written everything"
+        ));
+        message::hint(&format!(
+            "write it to a trace: heapscribe recover {first} -o ALL.hst; or remove that directory"
+        ));
+    }
+}
+
+/// Directories with events that are in no trace, and that nobody will write to one: all have ended.
+fn unwritten(places: &SearchPath) -> Vec<PathBuf> {
+    let is_alive = |key: SessionKey| Alive::find(key.pid, key.created_mono_ns).is_some();
+    let bases = places.directories().iter().flat_map(|place| base_directory::bases(place));
+    let left =
+        bases.filter(|base| base_directory::has_sessions(base) && base_directory::check_owner(base).is_ok());
+    let is_drained = |base: &Path| {
+        let began = base_directory::sessions(base).map(|key| key.created_mono_ns).min().unwrap_or(0);
+        unfinished::drainer(base, began).is_some()
+    };
+    left.filter(|base| !is_drained(base) && !base_directory::sessions(base).any(is_alive)).collect()
 }
 
 /// A recorded process; removes its heap from `heaps`.

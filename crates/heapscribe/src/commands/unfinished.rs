@@ -10,13 +10,17 @@ use heapscribe_wire::plan::{FILE_NAME, Plan};
 /// Says it; nothing where no session of its recording is left.
 pub(super) fn hint(trace: &Path) -> Option<String> {
     let (base, origin) = sessions_of(trace)?;
-    let plan = fs::read(base.join(FILE_NAME)).ok().and_then(|plan| Plan::parse(plan.first_chunk()?));
-    let began = origin.info.started_mono_ns;
-    if let Some(pid) = plan.map(|plan| plan.drainer_pid).filter(|pid| Alive::find(*pid, began).is_some()) {
+    if let Some(pid) = drainer(&base, origin.info.started_mono_ns) {
         return Some(format!("process {pid} is still writing it"));
     }
     let base = base.display();
     Some(format!("what was not written to it is in {base}; join both: heapscribe recover {base} -o ALL.hst"))
+}
+
+/// The process that empties these sessions, if it lives: it was there when they began.
+pub(super) fn drainer(base: &Path, began_mono_ns: u64) -> Option<u32> {
+    let plan = fs::read(base.join(FILE_NAME)).ok().and_then(|plan| Plan::parse(plan.first_chunk()?))?;
+    Some(plan.drainer_pid).filter(|pid| Alive::find(*pid, began_mono_ns).is_some())
 }
 
 /// The directory with sessions of the recording that this trace is of, where `record` puts them.

@@ -128,17 +128,20 @@ fn compiled() -> Place {
     place
 }
 
+/// Lets it end, and gives what was printed of it.
 #[track_caller]
-fn ends(place: &Place, started: Started) {
+fn ends(place: &Place, started: Started) -> String {
     let ended = started.wait();
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "done\n"), "{}", ended.stderr);
     assert!(Truth::of(place).is_done);
+    ended.stderr
 }
 
 #[test]
 fn whole_dropped_and_cut() {
     let place = compiled();
-    ends(&place, record(&place, plainly, &[], "150000"));
+    let said = ends(&place, record(&place, plainly, &[], "150000"));
+    assert!(said.lines().skip(1).count() <= 5, "a summary of more than five lines: {said}");
     assert!(holds_the_truth(&place.path("run.hst"), &place), "nothing was lost");
 
     let drop = ["--when-full", "drop", "--log-chunks", "2"].map(Path::new);
@@ -202,6 +205,8 @@ fn parts_of_what_was_killed() {
     for is_joined in [true, false] {
         let sessions = Place::new();
         let left = both_killed(&place, &sessions, &[], &trace);
+        let cleaned = printed(&["ps", "--clean", "--session-dir"], &[&sessions.path("")], 0);
+        assert!(cleaned.contains(&format!("heapscribe recover {} -o", left.display())), "{cleaned}");
         assert!(!holds_the_truth(&trace, &place), "it was not finished");
         if is_joined {
             printed(&["recover", "-o"], &[&trace, &left], 0);

@@ -73,6 +73,21 @@ fn in_text(trace: &Path, ended: &Ended, report: &Report, peak: u64) {
     let text = output(0, &["report", "--full", trace.to_str().unwrap()]);
     let line = text.lines().find(|line| line.contains("The heap was largest")).unwrap_or_default();
     assert!(line.contains(&format!("largest {when} after the start: {shown}")), "{shown}, {when}: {line}");
+    processes_by_their_peak(&text, report.processes().len());
+}
+
+/// The list begins with the process that held most, and those that it has no room for are counted by program.
+#[track_caller]
+fn processes_by_their_peak(text: &str, all: usize) {
+    let (_, list) = text.split_once("\nProcesses: ").expect(text);
+    let list = list.split("\n\n").next().unwrap();
+    let peak = |line: &str| -> Option<u64> {
+        line.split_once("; peak ")?.1.split(' ').next()?.replace(',', "").parse().ok()
+    };
+    let peaks: Vec<u64> = list.lines().filter_map(peak).collect();
+    assert!(peaks.is_sorted_by(|a, b| a >= b) && peaks.len() > 1, "{list}");
+    let is_cut = list.contains(&format!("... {} more processes\n", all - peaks.len()));
+    assert_eq!(is_cut, all > peaks.len(), "{list}");
 }
 
 /// Flame graph, hotspots and the comparison.
