@@ -132,6 +132,20 @@ impl Losses {
         Losses { is_unfinished, ..self }
     }
 
+    /// What is known of a sampled process. Estimates have no bounds, but for those of a rest of which nobody knows what was
+    /// live before it: they may be any part of the truth.
+    pub fn bounds_of_samples(&self, seen: &Seen) -> Option<FigureBounds> {
+        let unknown = Bounds::between(Amount::default(), None);
+        let bounds = FigureBounds {
+            allocated: unknown,
+            freed: unknown,
+            peak: unknown,
+            leaked: unknown,
+            stacks: Vec::new(),
+        };
+        (self.is_uncounted && seen.table.is_none()).then_some(bounds)
+    }
+
     /// Whether the peak is the one that the events have.
     pub fn bounds_peak(&self) -> bool {
         !self.is_off && !self.touches_leaks()

@@ -340,6 +340,11 @@ impl SessionDrain {
         let snapshot = inspect::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
         let unknown = |e| self.note(format!("the live blocks are not known: {e:#}"));
         let snapshot = snapshot.map_err(unknown).ok()?;
+        // Blocks of a damaged table are any blocks, and those that are missing are not known.
+        if let Some(problem) = snapshot.damage() {
+            self.note(format!("the live blocks are not known: {problem}"));
+            return None;
+        }
         let (live, problems) = output.live(process, &snapshot, 0, role);
         problems.into_iter().for_each(|problem| self.note(problem));
         Some(live)

@@ -18,6 +18,8 @@ pub(super) struct BoundsAssembly {
     is_window: bool,
     /// Whether a stack may have done more than was seen.
     has_open_stacks: bool,
+    /// What is known of samples where a process lacks more than they can tell.
+    of_samples: Option<FigureBounds>,
     sums: FigureBounds,
     /// The largest of the least peaks of processes, bytes.
     least_peak: u64,
@@ -47,6 +49,7 @@ impl BoundsAssembly {
         self.sums.leaked.add(&bounds.leaked);
         self.least_peak = self.least_peak.max(bounds.peak.bytes.low);
         self.peaks_bytes = self.peaks_bytes.saturating_add(bounds.peak.bytes.high.unwrap_or(0));
+        self.of_samples = self.of_samples.take().or_else(|| losses.bounds_of_samples(seen));
         if !losses.is_any() {
             return None;
         }
@@ -80,7 +83,10 @@ impl BoundsAssembly {
 
     /// The bounds of an answer.
     pub(super) fn of(&self, answer: &Answer) -> Option<FigureBounds> {
-        if !self.is_any || answer.sampling.is_some() {
+        if answer.sampling.is_some() {
+            return self.of_samples.clone();
+        }
+        if !self.is_any {
             return None;
         }
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };

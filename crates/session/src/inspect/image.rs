@@ -50,6 +50,11 @@ impl Image {
     /// Copies what there is now of the first `units`, into the memory of the copy before.
     pub(super) fn copy(&mut self, file: &File, units: u32) -> io::Result<()> {
         self.units = units.min(LIVE_UNITS_MAX as u32);
+        let (is, due) = (file.metadata()?.len(), u64::from(self.units) * UNIT);
+        if is < due {
+            let what = format!("the file ends at byte {is}, and {due} bytes of it are in use");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+        }
         self.extents = extents(file, u64::from(self.units) * UNIT)?;
         let len = length(&self.extents);
         if self.bytes.len() < len {
@@ -203,6 +208,19 @@ mod tests {
         }
         assert!(image.unit(40).is_none(), "a hole costs nothing");
         image.reconcile(&file).unwrap();
+    }
+
+    /// What was cut off passed for a hole, and a table without its beginning for an empty one.
+    #[test]
+    fn a_file_that_was_cut_is_refused_at_its_end() {
+        let file = tempfile::tempfile().unwrap();
+        for (len, expected) in [(2 * UNIT, None), (2 * UNIT - 1, Some("32767")), (0, Some("0"))] {
+            file.set_len(len).unwrap();
+            let refused = Image::default().copy(&file, 2).err().map(|e| e.to_string());
+            let words = expected
+                .map(|is| format!("the file ends at byte {is}, and {} bytes of it are in use", 2 * UNIT));
+            assert_eq!(refused, words);
+        }
     }
 
     #[test]

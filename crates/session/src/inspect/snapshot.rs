@@ -87,6 +87,20 @@ impl Snapshot {
         self.moment.ticks += ahead;
     }
 
+    /// What makes no sense in a table that nobody changed while it was copied, which is then damaged.
+    pub fn damage(&self) -> Option<TableError> {
+        if matches!(self.exactness, Exactness::Inexact(_)) {
+            return None;
+        }
+        let mut first = None;
+        let walked = self.for_each(|found| {
+            if first.is_none() {
+                first = found.err();
+            }
+        });
+        walked.err().or(first)
+    }
+
     /// Hands each block to `visit`, and what makes no sense.
     ///
     /// # Errors
@@ -171,5 +185,8 @@ fn done(
 }
 
 fn refused(e: std::io::Error) -> anyhow::Error {
-    TableError::SystemCall { errno: e.raw_os_error().unwrap_or(0) }.into()
+    match e.raw_os_error() {
+        Some(errno) => TableError::SystemCall { errno }.into(),
+        None => e.into(),
+    }
 }

@@ -20,7 +20,11 @@ pub(super) fn header(out: Out<'_>, answer: &Answer) -> io::Result<()> {
             out,
             "The rest of a recording, its last {rest}; events of the {before} before are missing."
         )?;
-        return writeln!(out, "  Below, only what is live counts them.");
+        let leaked = bounds::of(answer, |bounds| &bounds.leaked);
+        if leaked.is_none_or(|leaked| leaked.bytes.high.is_some()) {
+            writeln!(out, "  Below, only what is live counts them.")?;
+        }
+        return Ok(());
     }
     writeln!(
         out,
