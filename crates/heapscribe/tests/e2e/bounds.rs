@@ -239,12 +239,10 @@ fn rests_whose_table_cannot_be_read() {
         }
         printed(&["recover", "--rest-only", "--force", "-o"], &[&rest, &left], 3);
         assert!(!holds_the_truth(&rest, &place), "what was live is not known");
-        let said = printed(&["report"], &[&rest], 3);
-        assert!(said.contains("Never freed: unknown") || said.contains("Never freed:\nunknown"), "{said}");
-        assert!(
-            said.contains("the live blocks are not known: ") && !said.contains("only what is live"),
-            "{said}"
-        );
+        let said = printed(&["report"], &[&rest], 3).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("Never freed: unknown"), "{said}");
+        assert!(said.contains("the live blocks are not known: "), "{said}");
+        assert!(!said.contains("only what is live counts them"), "{said}");
     }
 }
 
