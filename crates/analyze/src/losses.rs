@@ -146,6 +146,16 @@ impl Losses {
         (self.is_uncounted && seen.table.is_none()).then_some(bounds)
     }
 
+    /// These bounds, or those of samples.
+    pub fn bounds_as(
+        &self,
+        is_sampled: bool,
+        bounds: Option<FigureBounds>,
+        seen: &Seen,
+    ) -> Option<FigureBounds> {
+        if is_sampled { self.bounds_of_samples(seen) } else { bounds }
+    }
+
     /// Whether the peak is the one that the events have.
     pub fn bounds_peak(&self) -> bool {
         !self.is_off && !self.touches_leaks()

@@ -337,14 +337,10 @@ impl SessionDrain {
     /// Writes what is live, which does not follow from events of which some are missing. Gives how much it is.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
-        let snapshot = inspect::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
+        let snapshot =
+            inspect::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?)?.undamaged());
         let unknown = |e| self.note(format!("the live blocks are not known: {e:#}"));
         let snapshot = snapshot.map_err(unknown).ok()?;
-        // Blocks of a damaged table are any blocks, and those that are missing are not known.
-        if let Some(problem) = snapshot.damage() {
-            self.note(format!("the live blocks are not known: {problem}"));
-            return None;
-        }
         let (live, problems) = output.live(process, &snapshot, 0, role);
         problems.into_iter().for_each(|problem| self.note(problem));
         Some(live)

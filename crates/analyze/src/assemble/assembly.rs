@@ -191,10 +191,7 @@ impl Assembly {
             growth: growth(rows.iter().zip(&nodes), &at_end),
             freed_late: freed_late(rows.iter().zip(&nodes)),
             half_life_ns: results.half_life_ns.saturating_sub(begin_ns),
-            bounds: match definitions.means.has_any() {
-                true => losses.bounds_of_samples(&seen),
-                false => bounds,
-            },
+            bounds: losses.bounds_as(definitions.means.has_any(), bounds, &seen),
             temporary: totals::temporary(&all),
             dropped,
             ..known(facts, results.span, begin_ns)

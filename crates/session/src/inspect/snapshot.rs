@@ -87,10 +87,14 @@ impl Snapshot {
         self.moment.ticks += ahead;
     }
 
-    /// What makes no sense in a table that nobody changed while it was copied, which is then damaged.
-    pub fn damage(&self) -> Option<TableError> {
+    /// Refuses a table in which anything makes no sense, though nobody changed it while it was copied: its blocks are any
+    /// blocks, and those that are missing are not known.
+    ///
+    /// # Errors
+    /// What makes no sense first.
+    pub fn undamaged(self) -> Result<Snapshot> {
         if matches!(self.exactness, Exactness::Inexact(_)) {
-            return None;
+            return Ok(self);
         }
         let mut first = None;
         let walked = self.for_each(|found| {
@@ -98,7 +102,7 @@ impl Snapshot {
                 first = found.err();
             }
         });
-        walked.err().or(first)
+        walked.err().or(first).map_or(Ok(self), |damage| Err(damage.into()))
     }
 
     /// Hands each block to `visit`, and what makes no sense.
