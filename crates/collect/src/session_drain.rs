@@ -25,10 +25,9 @@ use crate::output::Output;
 use crate::session_head::SessionHead;
 use crate::spilled::Spilled;
 use crate::summary::losses;
-use heapscribe_session::base_directory;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, mark_request, open_file, process_info, read_head, read_up_to,
+    Alive, Memory, SessionKey, base_directory, mark_request, open_file, process_info, read_head, read_up_to,
 };
 
 /// Definitions taken in one go.

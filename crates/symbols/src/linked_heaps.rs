@@ -90,7 +90,8 @@ impl Resolver {
             return Vec::new();
         }
         let Ok(file) = elf::open(module) else { return Vec::new() };
-        with_object(&file.path, in_object).unwrap_or_default()
+        #[expect(clippy::redundant_closure, reason = "a function is of one lifetime")]
+        with_object(&file.path, |object| in_object(object)).unwrap_or_default()
     }
 }
 

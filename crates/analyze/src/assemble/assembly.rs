@@ -149,8 +149,7 @@ impl Assembly {
         self.rest_blocks = self.rest_blocks.saturating_add(common.rest.blocks);
         common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
         self.patterns.take(&results, node_of);
-        let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
-        self.answer.problems.extend(note);
+        self.answer.problems.extend(self.samples.rates(facts.pid, results.sums.rates, &definitions.means));
         self.samples.at_peak(&common.sampled, results.held_at_halves.as_ref(), node_of);
         self.samples.lives(&results.sums.sampled, node_of);
         let window_ns = self.window_ns;
@@ -182,7 +181,7 @@ impl Assembly {
         self.lifetimes.merge(&results.sums.lifetimes);
         results.sums.problems.sort();
         self.answer.problems.append(&mut results.sums.problems);
-        let mut process = Process {
+        let process = Process {
             totals,
             peak,
             whole_peak,
@@ -196,8 +195,7 @@ impl Assembly {
             dropped,
             ..known(facts, results.span, begin_ns)
         };
-        process.coverage = coverage(facts, &process);
-        self.answer.processes.push(process);
+        self.answer.processes.push(Process { coverage: coverage(facts, &process), ..process });
     }
 
     /// Takes the threads of a process; what they did together.

@@ -28,7 +28,7 @@ pub(super) fn section(out: Out<'_>, answer: &Answer, trace: &str) -> io::Result<
 }
 
 fn hints(answer: &Answer, trace: &str) -> Vec<String> {
-    let runtimes = runtimes(answer).into_iter().map(|hint| wrapped(hint, WIDTH, 2).join("\n"));
+    let runtimes = runtimes(answer).map(|hint| wrapped(hint, WIDTH, 2).join("\n"));
     runtimes.chain(unexplained(answer, trace)).collect()
 }
 
