@@ -178,7 +178,7 @@ cases! {
     first_thread_ends: Case::new(THREADS, "main_ends");
 
     /// heaphook and heaptrack hang: the child waits for a lock that another thread held.
-    fork_storm: Case::new(FORK, "storm").images(301);
+    fork_storm: Case::new(FORK, "storm").images(201);
     forks_by_clone: Case::new(FORK, "raw_clone").images(101);
     forks_without_handlers: Case::new(FORK, "bare_fork").images(101);
     grandchildren: Case::new(FORK, "grandchildren").images(6);

@@ -41,7 +41,7 @@ static int forks(forker how, int n, int threads) {
     return 0;
 }
 
-static int storm(int argc, char **argv) { return forks(fork, 300, 3); }
+static int storm(int argc, char **argv) { return forks(fork, 200, 3); }
 static int raw_clone(int argc, char **argv) { return forks(by_clone, 100, 0); }
 static int bare_fork(int argc, char **argv) {
     forker how = (forker)dlsym(RTLD_DEFAULT, "_Fork");

@@ -1,17 +1,16 @@
 //! Numbers of calls: as a program counted them itself, and as a trace has them.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::ops::Sub;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::Stdio;
 
-use serde::Deserialize;
+use heapscribe_formats::{Scratch, Trace};
+use heapscribe_wire::definitions::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Event;
 use serde_json::Value;
-
-use super::heapscribe;
 
 /// Calls by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -105,76 +104,50 @@ fn words(slot: &[u8]) -> [u64; 5] {
     std::array::from_fn(|i| u64::from_le_bytes(slot[8 * i..8 * i + 8].try_into().unwrap()))
 }
 
-/// Calls that the code of `program` made itself, from `dump --json`: the innermost frame of the call, or
-/// for a free that of the block's birth, lies in it. Frees of blocks not known count too.
+/// Calls that the code of `program` made itself: the innermost frame of the call, or for a free that of the block's
+/// birth, lies in it. Frees of blocks not known count too.
 pub fn own_calls(trace: &Path, program: &Path) -> Calls {
-    let mut dump = heapscribe()
-        .args(["dump", "--json"])
-        .arg(trace)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut own = Own { program: program.to_str().unwrap().to_owned(), ..Own::default() };
-    for line in BufReader::new(dump.stdout.take().unwrap()).lines() {
-        own.line(&serde_json::from_str(&line.unwrap()).unwrap());
+    let trace = Trace::open(fs::read(trace).unwrap()).unwrap();
+    let (mut own, mut scratch) = (Own::default(), Scratch::default());
+    for process in trace.processes() {
+        let mut ranges = Vec::new();
+        let define = |id: StackId, definition: &Definition<'_>| match definition {
+            Definition::Module(module) if module.name == program.as_os_str().as_bytes() => {
+                ranges.push(module.start..module.end);
+            }
+            Definition::Node(node) if ranges.iter().any(|range| range.contains(&node.pc.0)) => {
+                own.stacks.insert((process.index.0, id));
+            }
+            _ => {}
+        };
+        trace.definitions(process.index, &mut scratch, define).unwrap();
     }
-    dump.wait().unwrap();
+    for chunk in trace.chunks() {
+        let loaded = trace.load_chunk(chunk, &mut scratch).unwrap();
+        loaded.for_each(|_, event: &Event| own.event(chunk.process.0, event)).unwrap();
+    }
     own.calls
 }
 
 #[derive(Default)]
 struct Own {
-    program: String,
-    /// Address ranges of the program, by process.
-    ranges: BTreeMap<u64, Vec<(u64, u64)>>,
-    /// Whether the innermost frame of a stack is the program's, by process and stack.
-    stacks: HashMap<(u64, u64), bool>,
+    /// Stacks whose innermost frame is the program's, by process.
+    stacks: HashSet<(u32, StackId)>,
     calls: Calls,
 }
 
-/// What is needed of a line: a `Value` of each takes three times as long.
-#[derive(Deserialize)]
-struct Line<'l> {
-    #[serde(rename = "type")]
-    kind: &'l str,
-    #[serde(default)]
-    process: u64,
-    stack: Option<u64>,
-    call: Option<&'l str>,
-    pc: Option<&'l str>,
-    start: Option<&'l str>,
-    end: Option<&'l str>,
-    #[serde(borrow)]
-    path: Option<Cow<'l, str>>,
-}
-
 impl Own {
-    fn is_own(&self, line: &Line<'_>) -> bool {
-        self.stacks.get(&(line.process, line.stack.unwrap())) == Some(&true)
-    }
-
-    fn line(&mut self, line: &Line<'_>) {
-        match line.kind {
-            "module" if line.path.as_deref() == Some(self.program.as_str()) => {
-                let range = (hex(line.start.unwrap()), hex(line.end.unwrap()));
-                self.ranges.entry(line.process).or_default().push(range);
-            }
-            "stack" if line.pc.is_some() => {
-                let pc = hex(line.pc.unwrap());
-                let ranges = self.ranges.get(&line.process);
-                let is_own = ranges.is_some_and(|r| r.iter().any(|&(start, end)| start <= pc && pc < end));
-                self.stacks.insert((line.process, line.stack.unwrap()), is_own);
-            }
-            "unknown_free" | "unknown_realloc" => self.calls.add(line.call.unwrap()),
-            "alloc" | "free" | "realloc" | "failed" if self.is_own(line) => {
-                self.calls.add(line.call.unwrap());
-            }
-            _ => {}
+    fn event(&mut self, process: u32, event: &Event) {
+        let (call, stack) = match *event {
+            Event::UnknownFree { call } | Event::UnknownRealloc { call, .. } => (call, None),
+            Event::Alloc { call, stack, .. }
+            | Event::Realloc { call, stack, .. }
+            | Event::Failed { call, stack, .. } => (call, Some(stack)),
+            Event::Free { call, block } => (call, Some(block.stack)),
+            Event::Note { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Took { .. } => return,
+        };
+        if stack.is_none_or(|stack| self.stacks.contains(&(process, stack))) {
+            self.calls.add(call.name());
         }
     }
-}
-
-fn hex(number: &str) -> u64 {
-    u64::from_str_radix(number.trim_start_matches("0x"), 16).unwrap()
 }

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 pub(crate) use skip::skip;
 
+mod compiled;
 mod counts;
 pub mod heaps;
 pub mod libraries;
@@ -106,10 +107,7 @@ impl Place {
     /// Compiles `source` with `compiler` and gives the program.
     pub fn compile_with(&self, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
         let output = self.path(name);
-        let mut command = Command::new(compiler);
-        command.args(["-O1", "-g", "-w", "-fno-builtin", "-pthread", "-o"]).arg(&output).args(flags);
-        let status = command.arg(sources().join(source)).status().unwrap();
-        assert!(status.success(), "{source} can not be compiled");
+        compiled::compile(compiler, source, flags, &output);
         output
     }
 
