@@ -88,8 +88,6 @@ fn build(source: &Path, target: &Path, features: Option<&str>, object: Option<&P
         .arg(target)
         .args(features.iter().flat_map(|features| ["--features", features]))
         .arg("--")
-        // The program carries some dozen of these; their line tables alone had 1.8 MB of its 20.
-        .arg("-Clink-arg=-Wl,--compress-debug-sections=zlib")
         .args(object.iter().map(|object| format!("--emit=obj={},link", object.display())));
     // What the outer build was told - coverage, sanitizers, a fuzzer's flags - is not for a library that
     // is to have no runtime.

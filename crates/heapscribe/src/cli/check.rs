@@ -94,7 +94,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = RULES)]
     pub(crate) no_findings: Option<Severity>,
 
-    /// Forbid findings of this kind, whatever their severity; can be given several times
+    /// Forbid findings of this kind, such as leak or temporary (docs/guide/findings.md has all), whatever their severity; can
+    /// be given several times
     #[arg(long, value_name = "KIND", value_parser = kinds(), hide_possible_values = true, help_heading = RULES)]
     pub(crate) no_finding: Vec<Kind>,
 
@@ -105,7 +106,7 @@ pub(crate) struct CheckArgs {
 
     /// How much more than in the baseline is allowed
     #[arg(long, value_name = "P%", default_value = "2%", value_parser = parse_part, requires = "baseline",
-          help_heading = SCOPE)]
+          help_heading = RULES)]
     pub(crate) tolerance: f64,
 
     /// Apply --no-alloc-in and --no-alloc-after only to threads with this name; can be given several times
