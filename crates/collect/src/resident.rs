@@ -1,6 +1,7 @@
-//! Looks now and then of what the resident memory of the recorded processes is made (`record --memory-map every=1s`). It is done
-//! beside the drainer, by a thread of its own that hands over what it has found: a process is held no longer than for
-//! a snapshot, and its log is emptied meanwhile. Looking takes at most a tenth of the time, however long one look takes.
+//! Looks now and then of what the resident memory of the recorded processes is made (`record --memory-map every=1s`). It
+//! is done beside the drainer, by a thread of its own that hands over what it has found: a process is held no longer than
+//! for a snapshot, and its log is emptied meanwhile. Looking takes at most a tenth of the time, however long one look
+//! takes.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};

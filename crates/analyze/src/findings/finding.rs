@@ -82,6 +82,14 @@ pub enum Level {
 }
 
 impl Level {
+    /// All of them, the least first.
+    pub const ALL: [Level; 3] = [Level::Low, Level::Medium, Level::High];
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.name() == name)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -79,8 +79,9 @@ impl<'a> Profile<'a> {
         number
     }
 
-    /// A mapping for each file; what is none, like a function of Python, has no mapping. The same code of several processes or loads is one place in its file here,
-    /// so addresses are those within the file, and no two mappings share any.
+    /// A mapping for each file; what is none, like a function of Python, has no mapping. The same code of several
+    /// processes or loads is one place in its file here, so addresses are those within the file, and no two mappings
+    /// share any.
     fn mappings(&mut self) {
         for number in 0..self.tree.modules.len() {
             let module = &self.tree.modules[number];

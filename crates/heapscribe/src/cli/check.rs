@@ -91,8 +91,8 @@ pub(crate) struct CheckArgs {
     pub(crate) max_latency: Option<u64>,
 
     /// Forbid findings of this severity and of higher ones, as `report` lists them
-    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = RULES)]
-    pub(crate) no_findings: Option<Severity>,
+    #[arg(long, value_name = "SEVERITY", value_parser = severities(), help_heading = RULES)]
+    pub(crate) no_findings: Option<Level>,
 
     /// Forbid findings of this kind, such as leak or temporary (docs/guide/findings.md has all), whatever their severity; can
     /// be given several times
@@ -158,22 +158,10 @@ pub(crate) enum CheckFormat {
     Ctest,
 }
 
-/// How much a finding matters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Severity {
-    Low,
-    Medium,
-    High,
-}
-
-impl From<Severity> for Level {
-    fn from(severity: Severity) -> Level {
-        match severity {
-            Severity::Low => Level::Low,
-            Severity::Medium => Level::Medium,
-            Severity::High => Level::High,
-        }
-    }
+/// The names of severities of findings.
+fn severities() -> impl TypedValueParser<Value = Level> {
+    let names = PossibleValuesParser::new(Level::ALL.map(Level::name));
+    names.try_map(|name| Level::named(&name).ok_or("there is no such severity"))
 }
 
 /// The names of kinds of findings.

@@ -27,7 +27,7 @@ pub(super) fn rules(args: &CheckArgs, of_recording: &RealTimeRules) -> Vec<Rule>
 
 /// Which findings are forbidden.
 fn unwanted(args: &CheckArgs) -> impl Iterator<Item = Unwanted> {
-    let by_severity = args.no_findings.map(|severity| Unwanted::Severity(severity.into()));
+    let by_severity = args.no_findings.map(Unwanted::Severity);
     by_severity.into_iter().chain(args.no_finding.iter().copied().map(Unwanted::Kind))
 }
 
