@@ -44,13 +44,18 @@ pub fn convert<S: Source, W: Write>(
 ) -> Result<Vec<String>> {
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
     let (mut stacks, mut threads) = (Stacks::default(), Vec::new());
+    let mut is_sampled = false;
     let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
+        is_sampled |= matches!(definition, Definition::Rate { .. });
         if let Definition::Thread { id, name, .. } = definition {
             threads.push((id.0, name.to_vec()));
         }
         stacks.take(id, definition);
     })?;
     problems.extend(skipped.iter().map(ToString::to_string));
+    if is_sampled {
+        problems.push("the file contains only the sampled blocks, and cannot mark them as such".to_owned());
+    }
     let mut locations = Locations::default();
     stacks.name_new(&mut locations, |requests| resolver.resolve(requests));
     let mut to = Conversion {

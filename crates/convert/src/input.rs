@@ -257,7 +257,8 @@ impl Input {
         let made =
             Opened::made(|file| from_memtrace::convert(&mut reader, BufWriter::new(file), Sizes::Estimated))?;
         let (tally, problems) = made.result;
-        let trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        let mut trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        trace.gap_at = reader.damaged_at();
         Ok(Opened { memtrace: Some(tally), ..Opened::new(trace, problems) })
     }
 

@@ -21,8 +21,8 @@ pub struct Missing {
     is_sampled: bool,
     /// Processes whose ends are not in the trace, and with them what else there was.
     unfinished: u64,
-    /// Whether nobody knows how many events were in damaged parts.
-    has_gaps: bool,
+    /// Where the file is damaged so that nobody knows how many events were there.
+    gap_at: Option<u64>,
     /// Whether these are the rest of a recording, of which nobody counted the events before.
     is_rest: bool,
 }
@@ -41,7 +41,7 @@ impl Missing {
             off_ns: answer.processes.iter().filter_map(|process| off::total_ns(&process.off)).collect(),
             is_sampled: answer.sampling.is_some(),
             unfinished: unfinished(answer),
-            has_gaps: has_gaps(answer),
+            gap_at: gap_at(answer),
             is_rest: answer.processes.iter().any(|process| !process.evicted.is_counted()),
         }
     }
@@ -58,7 +58,7 @@ impl Missing {
             off_ns: off::total_ns(&off).into_iter().collect(),
             is_sampled: false,
             unfinished: 0,
-            has_gaps: false,
+            gap_at: None,
             is_rest: !process.evicted.is_counted(),
         }
     }
@@ -87,10 +87,19 @@ impl Missing {
         .collect()
     }
 
+    /// Whether events are missing, counted or not.
+    pub fn lacks_events(&self) -> bool {
+        self.events > 0 || self.uncounted().is_some()
+    }
+
     /// That the trace was not finished, or is damaged, where nobody knows how much else there was.
     pub fn uncounted(&self) -> Option<String> {
+        if let Some(at) = self.gap_at {
+            return Some(format!(
+                "the file is damaged at byte {at}, and how many events are missing is not known"
+            ));
+        }
         let whose = match self.unfinished {
-            0 if self.has_gaps => return Some(GAPS.to_owned()),
             0 => return None,
             1 => "a process".to_owned(),
             n => format!("{} processes", heapscribe_units::count(n)),
@@ -122,9 +131,6 @@ impl Missing {
         })
     }
 }
-
-/// That nobody knows what was in damaged parts.
-const GAPS: &str = "parts of the trace are damaged, and how many events were in them is not known";
 
 /// Which blocks of pools nothing is known of.
 pub const NO_POOL_ALLOC: &str = "for which no heapscribe_pool_alloc was recorded";
@@ -189,16 +195,16 @@ fn unfinished(answer: &Answer) -> u64 {
     answer.processes.iter().filter(|process| process.is_unfinished).count() as u64
 }
 
-/// Whether nobody knows how many events of any process were in damaged parts.
-fn has_gaps(answer: &Answer) -> bool {
-    answer.processes.iter().any(|process| process.has_gaps)
+/// The first byte of damage of which nobody knows how many events were there.
+fn gap_at(answer: &Answer) -> Option<u64> {
+    answer.processes.iter().filter_map(|process| process.gap_at).min()
 }
 
 /// Lost events as a figure: more than were counted, where the trace was not finished or is damaged.
 pub fn lost_events_shown(answer: &Answer) -> String {
     let counted = heapscribe_units::count(lost_events(answer));
     let is_empty = answer.processes.is_empty() && !answer.problems.is_empty();
-    if unfinished(answer) == 0 && !has_gaps(answer) && !is_empty {
+    if unfinished(answer) == 0 && gap_at(answer).is_none() && !is_empty {
         counted
     } else {
         format!("at least {counted}")

@@ -12,7 +12,9 @@ use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
 use heapscribe_wire::language::Language;
 use heapscribe_wire::real_time_rules::fits;
 
-use crate::thin_main::{self, Path};
+use crate::call_paths;
+use crate::system_libraries::is_system_library;
+use crate::thin_main;
 
 /// What functions of the standard libraries begin with, their short names.
 const NAMES: [&str; 23] = [
@@ -54,13 +56,6 @@ const SOURCES: [&str; 7] = [
     "/usr/lib/gcc/",
     "/include/c++/",
 ];
-
-/// Where the system has its libraries, in these directories or one below for an architecture.
-const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
-
-/// Interpreters that are in a library: their programs have little more than a `main`.
-const INTERPRETERS: [&str; 7] =
-    ["libruby", "libpython", "libperl.so", "libphp", "libR.so", "libtcl", "liblua"];
 
 /// Frames of a library that are enough to know whether its functions have names.
 const FRAMES_LOOKED_AT: usize = 10_000;
@@ -134,17 +129,6 @@ fn is_language(frame: &NamedFrame) -> bool {
 /// Python's own modules, and those that were installed for it.
 fn is_pythons(file: &str) -> bool {
     file.starts_with("<frozen ") || file.contains("/lib/python3")
-}
-
-/// `/usr/lib/x86_64-linux-gnu/libgtk-3.so.0`, but not `/usr/lib/libreoffice/program/libmergedlo.so`.
-fn is_system_library(path: &str) -> bool {
-    let Some((directory, file)) = path.rsplit_once('/') else { return false };
-    let directory = match directory.rsplit_once('/') {
-        Some((above, architecture)) if architecture.contains("-linux-") => above,
-        _ => directory,
-    };
-    let is_interpreter = INTERPRETERS.iter().any(|name| file.starts_with(name));
-    file.contains(".so") && LIBRARY_DIRECTORIES.contains(&directory) && !is_interpreter
 }
 
 /// Whether a function only passes a request on to malloc, by its name.
@@ -229,7 +213,10 @@ impl<'a> OwnCallers<'a> {
     /// Stepping over more functions than the built-in ones.
     pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
         let mut own = OwnCallers::without_libraries(names, folded);
-        let found = thin_main::libraries(&own.paths());
+        let found = thin_main::libraries(&call_paths::of(names, |node, frame| {
+            let of = own.in_node(node, frame)?;
+            Some((of.function, names.lines_of(frame)[of.line].function.is_some()))
+        }));
         if found.is_empty() {
             return own;
         }
@@ -275,34 +262,6 @@ impl<'a> OwnCallers<'a> {
     /// Whether a frame is a library's, and not of one that counts as the program's own.
     pub(crate) fn is_library(&self, frame: &NamedFrame) -> bool {
         is_library_but(frame, &self.libraries)
-    }
-
-    /// The paths of the tree from its outermost frames to those that call no other.
-    fn paths(&mut self) -> Vec<Path> {
-        let tree = self.names.tree();
-        let mut is_leaf = vec![true; tree.nodes.len()];
-        tree.nodes.iter().for_each(|node| is_leaf[node.parent.0 as usize] = false);
-        let leaves = (1..tree.nodes.len()).filter(|number| is_leaf[*number]);
-        leaves.filter_map(|number| self.path(NodeId(number as u32))).collect()
-    }
-
-    /// Where the program's own code ends on a stack, and which library it calls there.
-    fn path(&mut self, stack: NodeId) -> Option<Path> {
-        let tree = self.names.tree();
-        let mut inner: Option<u32> = None;
-        for (node, frame) in tree.frames(stack) {
-            let Some(own) = self.in_node(node, frame) else {
-                inner = frame.module;
-                continue;
-            };
-            let is_named = self.names.lines_of(frame)[own.line].function.is_some();
-            let library = inner.filter(|module| {
-                let path = tree.modules.get(*module as usize).map(|of| lossy(&of.path)).unwrap_or_default();
-                is_system_library(&path) && !thin_main::is_runtime(path.rsplit('/').next().unwrap_or(&path))
-            });
-            return Some(Path { program: frame.module?, function: own.function, is_named, library });
-        }
-        None
     }
 
     /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the

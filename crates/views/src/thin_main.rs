@@ -2,6 +2,9 @@
 //! rule that libraries of the system are not the program's own code all of such a program is its `main`, which says
 //! nothing. So a library counts as the program's own, if nearly all paths lead into it from one or two functions.
 //!
+//! That holds where `main` waits for the library, or ends by `pthread_exit` while the library's threads work: a thread in
+//! which there is no code of the program is called from one place more.
+//!
 //! Counted are paths, not bytes: they are the same for all figures, so that all lists of a report name the same
 //! functions.
 
@@ -17,20 +20,11 @@ const PERCENT_MIN: usize = 90;
 /// Libraries into which fewer paths lead are merely used.
 const LIBRARY_PERCENT_MIN: usize = 10;
 
-/// What the files of libraries begin with that every program has.
-const RUNTIMES: [&str; 10] =
-    ["libc.so", "libc-", "libstdc++", "libgcc_s", "libm.so", "libm-", "ld-", "libpthread", "libdl", "libc++"];
-
-/// Whether a library is one that every program has.
-pub(crate) fn is_runtime(file: &str) -> bool {
-    RUNTIMES.iter().any(|runtime| file.starts_with(runtime))
-}
-
 /// One path to an allocation, as far as it matters here; modules are numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// The module of the innermost function that is the program's own.
-    pub(crate) program: u32,
+    /// The module of the innermost function that is the program's own; none of a thread that a library started.
+    pub(crate) program: Option<u32>,
     /// Number of that function, and whether it has a name.
     pub(crate) function: u32,
     pub(crate) is_named: bool,
@@ -40,8 +34,14 @@ pub(crate) struct Path {
 
 /// The libraries that count as own code.
 pub(crate) fn libraries(paths: &[Path]) -> BTreeSet<u32> {
-    let mut of_programs: BTreeMap<u32, Vec<&Path>> = BTreeMap::new();
+    let mut of_programs: BTreeMap<Option<u32>, Vec<&Path>> = BTreeMap::new();
     paths.iter().for_each(|path| of_programs.entry(path.program).or_default().push(path));
+    // Threads are those of the program that does most besides.
+    let of_threads = of_programs.remove(&None).unwrap_or_default();
+    match of_programs.values_mut().max_by_key(|paths| paths.len()) {
+        Some(most) => most.extend(of_threads),
+        None => drop(of_programs.insert(None, of_threads)),
+    }
     of_programs.values().flat_map(|paths| of_program(paths)).collect()
 }
 
@@ -74,7 +74,10 @@ mod tests {
         let all: Vec<Path> = paths
             .iter()
             .flat_map(|&(n, function, library)| {
-                std::iter::repeat_n(Path { program: 0, function, is_named, library }, n)
+                std::iter::repeat_n(
+                    Path { program: (function != 0).then_some(0), function, is_named, library },
+                    n,
+                )
             })
             .collect();
         assert_eq!(libraries(&all), expected.iter().copied().collect(), "{paths:?}");
@@ -89,6 +92,16 @@ mod tests {
         check(&[(767, 1, Some(7)), (54, 2, Some(8)), (33, 3, Some(7)), (2, 4, Some(8))], true, &[7]);
     }
 
+    /// `main` sets the library up and ends by `pthread_exit`: of all paths these are a few.
+    #[test]
+    fn threads_of_the_library_are_called_by_the_program() {
+        check(&[(4, 1, Some(7)), (1, 1, None), (60, 0, Some(7))], true, &[7]);
+        check(&[(60, 0, Some(7))], true, &[7]);
+        check(&[(4, 1, Some(7)), (60, 0, None)], true, &[]);
+        // A program whose library has a few threads of its own: it works elsewhere.
+        check(&[(60, 1, None), (25, 2, None), (60, 0, Some(7))], true, &[]);
+    }
+
     #[test]
     fn a_program_that_uses_a_library_has_not() {
         check(&[(40, 1, Some(7)), (40, 2, Some(7)), (40, 3, Some(7))], true, &[]);
@@ -96,17 +109,5 @@ mod tests {
         check(&[(19, 1, Some(7))], true, &[]);
         check(&[(92, 1, Some(7)), (8, 1, Some(8))], true, &[7]);
         check(&[], true, &[]);
-    }
-
-    #[test]
-    fn runtimes_are_no_programs_library() {
-        for (file, expected) in [
-            ("libc.so.6", true),
-            ("libstdc++.so.6.0.30", true),
-            ("libgs.so.10", false),
-            ("libcairo.so.2", false),
-        ] {
-            assert_eq!(is_runtime(file), expected, "{file}");
-        }
     }
 }

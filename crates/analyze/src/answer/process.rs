@@ -59,8 +59,8 @@ pub struct Process {
     pub ended: Ended,
     /// Whether its end is not in the recording, nor what else there was up to it, and nobody counted that.
     pub is_unfinished: bool,
-    /// Whether events of it may have been in damaged parts of the recording, of which nobody knows what was in them.
-    pub has_gaps: bool,
+    /// Where the recording is damaged so that nobody knows which events of it were there: the first such byte of the file.
+    pub gap_at: Option<u64>,
     /// What a ring did not keep of it.
     pub evicted: Evicted,
     /// What is missing, by reason; only reasons that occurred.

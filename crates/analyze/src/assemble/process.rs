@@ -34,7 +34,7 @@ pub(super) fn known(facts: &ProcessFacts, span: Option<(u64, u64)>, begin_ns: u6
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
         is_unfinished: facts.is_unfinished,
-        has_gaps: facts.has_gaps,
+        gap_at: facts.gap_at,
         evicted: facts.evicted,
         off: facts.off.iter().map(|(from, to)| (moment(*from, None), moment(*to, None))).collect(),
         recorder_bytes: facts.recorder_bytes,

@@ -61,7 +61,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             end_mono_ns: end.ended_mono_ns,
             ended: ended(end.how),
             is_unfinished: process.end.is_none(),
-            has_gaps: self.trace.has_gaps(),
+            gap_at: self.trace.gap_at,
             clock: self.clock(process),
             counts_calls: info.counts_calls,
             drops: end.drops,

@@ -58,12 +58,13 @@ pub fn convert(from: impl BufRead, out: impl Write) -> io::Result<Vec<String>> {
         }
     }
     problems.extend(reader.problem());
+    let is_whole = problems.is_empty();
     if let Some(out) = out {
         to = Some(Conversion::new(&head, out)?);
     }
     if let Some(to) = to {
         problems.extend(to.frames.problem());
-        to.finish()?;
+        to.finish(is_whole)?;
     }
     Ok(problems)
 }
@@ -210,10 +211,12 @@ impl<W: Write> Conversion<W> {
         self.thread.put(ticks, &event);
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    /// Ends the trace. Of a file that could not be read to its end, or not all of it, nobody knows what else was in it: the
+    /// end of its process stays open, so that figures are least ones.
+    fn finish(mut self, is_whole: bool) -> io::Result<()> {
         self.made.seal(&mut self.thread, &mut self.frames.definitions)?;
         let ended_mono_ns = self.ns.max(ns_at(self.thread.last_ticks));
         let end = ProcessEnd { ended_mono_ns, how: HowEnded::Exited, threads: 1, ..ProcessEnd::default() };
-        self.made.finish(&end)
+        if is_whole { self.made.finish(&end) } else { self.made.finish_open(ended_mono_ns) }
     }
 }

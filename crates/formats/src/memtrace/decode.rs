@@ -59,6 +59,8 @@ pub(crate) struct Decoder {
     domains: HashMap<u16, Domain>,
     pub(crate) locations: Locations,
     pub(crate) gap_objects: u64,
+    /// The first packet before which object numbers are missing.
+    pub(crate) gap_at: Option<u64>,
 }
 
 impl Decoder {
@@ -70,6 +72,7 @@ impl Decoder {
             domains: HashMap::new(),
             locations: Locations::default(),
             gap_objects: 0,
+            gap_at: None,
         }
     }
 
@@ -90,7 +93,11 @@ impl Decoder {
         if let (true, Some(verifier)) = (stacks, header.verifier) {
             domain.stacks.verify(verifier).map_err(|fault| BadContent { at: 0, fault })?;
         }
-        self.gap_objects = self.gap_objects.saturating_add(domain.gap(header));
+        let gap_objects = domain.gap(header);
+        self.gap_objects = self.gap_objects.saturating_add(gap_objects);
+        if gap_objects != 0 {
+            self.gap_at.get_or_insert(*offset);
+        }
         let content_at = offset + header.header_bytes as u64;
         let mut content_events =
             Content { content, header, start_us, offset: content_at, next_id: int(header.ids_begin) };

@@ -44,6 +44,7 @@ pub struct Reader<S> {
     skipped_bytes: u64,
     unread_objects: u64,
     skips_own: bool,
+    damaged_at: Option<u64>,
     end_us: i64,
 }
 
@@ -76,6 +77,7 @@ impl<S: Source> Reader<S> {
             skipped_bytes: 0,
             unread_objects: 0,
             skips_own: false,
+            damaged_at: None,
         })
     }
 
@@ -107,6 +109,12 @@ impl<S: Source> Reader<S> {
     /// Whether anything was skipped that may have been of this process.
     pub fn skips_own(&self) -> bool {
         self.skips_own
+    }
+
+    /// The first byte that is invalid, or behind packets that are missing; none in a file that is only cut.
+    pub fn damaged_at(&self) -> Option<u64> {
+        let gap_at = self.decoder.gap_at.filter(|_| self.missing_objects() != 0);
+        self.damaged_at.into_iter().chain(gap_at).min()
     }
 
     /// How many objects were allocated in packets that are cut or invalid, behind what was read of them, as far as their
@@ -208,6 +216,9 @@ impl<S: Source> Reader<S> {
         packet: Option<(u64, Header)>,
         fault: Fault,
     ) -> Result<Step<B>, MemtraceError> {
+        if fault != Fault::CutHeader {
+            self.damaged_at.get_or_insert(at);
+        }
         if !self.options.salvage {
             return Err(MemtraceError::Malformed { offset: at, fault });
         }

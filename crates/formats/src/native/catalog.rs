@@ -27,8 +27,8 @@ pub(super) struct Catalog {
     pub processes: BTreeMap<u32, (Process, BlockOffsets)>,
     pub chunks: Vec<ChunkEntry>,
     pub problems: Vec<Problem>,
-    /// Whether events are missing of which nobody knows how many there were.
-    pub has_gaps: bool,
+    /// Where events are missing of which nobody knows how many there were: the first such byte.
+    pub gap_at: Option<u64>,
     /// Sums over the evicted events of processes of which the ring kept nothing.
     pub evicted: Evicted,
     /// Offsets of the blocks with names of addresses.
@@ -38,6 +38,11 @@ pub(super) struct Catalog {
 impl Catalog {
     pub(super) fn problem(&mut self, offset: u64, skipped_bytes: u64, what: &'static str) {
         self.problems.push(Problem { offset, skipped_bytes, what });
+    }
+
+    /// Notes that events are missing here of which nobody knows how many there were.
+    pub(super) fn gap(&mut self, offset: u64) {
+        self.gap_at = Some(self.gap_at.map_or(offset, |first| first.min(offset)));
     }
 
     fn process(&mut self, index: u32) -> &mut (Process, BlockOffsets) {

@@ -78,17 +78,24 @@ fn by_index<S: Source>(source: &S, footer: &Footer) -> Result<Catalog, TraceErro
                 let whose = header.process == process;
                 if !whose || catalog.record(kind, process, payload).is_none() {
                     catalog.problem(offset, header.file_bytes(), kind.damaged());
-                    catalog.has_gaps |= kind == Kind::Evicted;
+                    evicted_gap(&mut catalog, kind, offset);
                 }
             }
             Err(TraceError::Damaged { what, .. }) => {
                 catalog.problem(offset, 0, what);
-                catalog.has_gaps |= kind == Kind::Evicted;
+                evicted_gap(&mut catalog, kind, offset);
             }
             Err(e) => return Err(e),
         }
     }
     Ok(catalog)
+}
+
+/// Sums of evicted events that cannot be read are of events that nobody else counts.
+fn evicted_gap(catalog: &mut Catalog, kind: Kind, offset: u64) {
+    if kind == Kind::Evicted {
+        catalog.gap(offset);
+    }
 }
 
 /// Where the index blocks stand, last first. Each must begin to list where the one before it stands.

@@ -31,7 +31,9 @@ pub struct Trace<S> {
     offsets: Vec<BlockOffsets>,
     chunks: Vec<ChunkEntry>,
     problems: Vec<Problem>,
-    has_gaps: bool,
+    /// The first byte of parts that were skipped with events of which nobody knows how many there were, in this file or the
+    /// one that it was made of. What is damaged of the blocks that the index lists is not among them: it has their counts.
+    pub gap_at: Option<u64>,
     calibration: Calibration,
     some_info: ProcessInfo,
     evicted: Evicted,
@@ -92,7 +94,7 @@ impl<S: Source> Trace<S> {
             offsets,
             chunks: catalog.chunks,
             problems: catalog.problems,
-            has_gaps: catalog.has_gaps,
+            gap_at: catalog.gap_at,
             calibration,
             some_info,
             evicted: catalog.evicted,
@@ -144,12 +146,6 @@ impl<S: Source> Trace<S> {
     /// that block is read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
-    }
-
-    /// Whether events were in parts that were skipped, and nobody knows how many. What is damaged of the blocks that the
-    /// index lists is not among them: it says how many events they have.
-    pub fn has_gaps(&self) -> bool {
-        self.has_gaps
     }
 
     /// Whether the recorder finished the trace and nothing was skipped.

@@ -57,7 +57,9 @@ impl<'a, S: Source> Scanner<'a, S> {
             }
         }
         let next = self.number.saturating_add(1);
-        catalog.has_gaps |= self.blocks.is_some_and(|blocks| next < blocks);
+        if self.blocks.is_some_and(|blocks| next < blocks) {
+            catalog.gap(self.at);
+        }
         Ok(())
     }
 
@@ -75,7 +77,9 @@ impl<'a, S: Source> Scanner<'a, S> {
         // One that is cut is the last one of a trace that was not finished.
         let is_cut = self.is_cut(header);
         let had_events = [Kind::Events as u8, Kind::Evicted as u8].contains(&header.kind);
-        catalog.has_gaps |= had_events && !is_cut;
+        if had_events && !is_cut {
+            catalog.gap(start);
+        }
         self.at = self.after_damage(start, header)?;
         catalog.problem(start, self.at - start, what);
         Ok(())
@@ -112,7 +116,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         }
         if header.number > self.number {
             catalog.problem(offset, 0, "blocks are missing before this one");
-            catalog.has_gaps = true;
+            catalog.gap(offset);
         }
         self.number = header.number.saturating_add(1);
         self.scratch.payload(self.source, offset, header)?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_formats::heaplog::Style;
 
-use super::convert_one::one;
+use super::convert_one::{exit_code, one};
 use super::output::create;
 use super::resolver::resolver;
 use super::rewrite::copied;
@@ -110,8 +110,9 @@ fn lost_before(args: &ConvertArgs) -> Problem {
 fn to_log(args: &ConvertArgs, input: Input, style: Style) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();
-    problems.extend(heaplog::to::convert(&trace, one(args, &trace)?, style, create(args.output())?)?);
-    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+    let process = one(args, &trace)?;
+    problems.extend(heaplog::to::convert(&trace, process, style, create(args.output())?)?);
+    Ok(exit_code(args, &trace, process, &problems))
 }
 
 fn same_format(args: &ConvertArgs) -> Problem {

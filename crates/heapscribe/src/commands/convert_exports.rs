@@ -19,11 +19,12 @@ use heapscribe_formats::{Evicted, Process};
 use heapscribe_views::exports::chrome_trace::NamedNote;
 use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, speedscope};
 
-use super::convert_one::one;
+use super::convert_one::{exit_code, one};
 use super::output::create;
 use super::resolver::resolver;
 use super::{convert_profiles, convert_tables, flame, partial, range};
 use crate::cli::{ConvertArgs, ConvertTo, Metric};
+use crate::message;
 
 /// Moments of the heap in a massif file: as many as massif has at most.
 const MASSIF_STEPS: u32 = 100;
@@ -40,6 +41,7 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
         return convert_tables::run(args, &trace, format);
     }
     reject_tables(args)?;
+    note_estimates(args, &trace);
     match args.to {
         ConvertTo::Heaptrack => return to_heaptrack(args, &trace),
         ConvertTo::Dhat => return to_dhat(args, &trace),
@@ -67,6 +69,17 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
     }
     out.flush().with_context(written)?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
+}
+
+/// Says that figures are estimates, of formats that cannot say it themselves.
+fn note_estimates(args: &ConvertArgs, trace: &Opened) {
+    let is_mute = matches!(args.to, ConvertTo::Folded | ConvertTo::Dhat | ConvertTo::Pprof | ConvertTo::Otlp);
+    if is_mute && trace.profile.is_none() && range::is_sampled(&trace.recording()) {
+        let shown = args.trace.display();
+        message::note(&format!(
+            "figures are estimates from samples, and this format cannot mark them as such; {shown} says how sure they are"
+        ));
+    }
 }
 
 /// Refuses flags of exports where nothing is exported.
@@ -186,8 +199,9 @@ fn notes(args: &ConvertArgs, trace: &Opened) -> Result<Vec<NamedNote>> {
 fn to_heaptrack(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {
     reject_no_events(args, trace)?;
     let resolver = resolver(&args.symbols, &[trace])?;
-    let problems = heaptrack::to::convert(trace, one(args, trace)?, &resolver, create(args.output())?)?;
-    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+    let process = one(args, trace)?;
+    let problems = heaptrack::to::convert(trace, process, &resolver, create(args.output())?)?;
+    Ok(exit_code(args, trace, process, &problems))
 }
 
 fn to_massif(args: &ConvertArgs, trace: &Opened) -> Result<ExitCode> {

@@ -1,5 +1,7 @@
 //! The process of a trace that is converted into a format with room for one.
 
+use std::process::ExitCode;
+
 use heapscribe_convert::Opened;
 use heapscribe_convert::one_process::{self, OneProcess};
 use heapscribe_diagnostics::Problem;
@@ -8,7 +10,7 @@ use heapscribe_views::losses::Missing;
 
 use super::partial;
 use crate::cli::ConvertArgs;
-use crate::message;
+use crate::{exit, message};
 
 /// The process that is converted, for formats that hold one; says which ones are not, and what is missing of it.
 pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Process, Problem> {
@@ -19,4 +21,18 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
     }
     partial::warn(&args.trace, Missing::of_process(process).causes());
     Ok(process)
+}
+
+/// 0 when all of the process is in what was written; losses of the recording are no less missing from it.
+pub(super) fn exit_code(
+    args: &ConvertArgs,
+    trace: &Opened,
+    process: &Process,
+    problems: &[String],
+) -> ExitCode {
+    let is_whole = problems.is_empty() && trace.is_complete();
+    if is_whole && Missing::of_process(process).lacks_events() {
+        return exit::partial();
+    }
+    partial::exit_code(&args.trace, problems, trace.is_complete())
 }

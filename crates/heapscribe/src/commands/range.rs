@@ -286,7 +286,7 @@ pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
         let mut process =
             Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() };
         if chosen.processes.iter().any(|(of, _)| *of == number) {
-            (process.is_unfinished, process.has_gaps) = (facts.is_unfinished, facts.has_gaps);
+            (process.is_unfinished, process.gap_at) = (facts.is_unfinished, facts.gap_at);
             process.off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
             let (counters, lost) = counted(&facts.drops, &in_chunks.of(number));
             answer.totals.lost_events = answer.totals.lost_events.saturating_add(lost);
@@ -361,8 +361,8 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
     })
 }
 
-/// Whether blocks were sampled in any process.
-fn is_sampled<H: History>(history: &H) -> bool {
+/// Whether blocks were sampled, at least for some time.
+pub(super) fn is_sampled<H: History>(history: &H) -> bool {
     let processes = history.processes().len();
     let rates = Rates::new(history, processes);
     (0..processes).any(|process| rates.has_any(process))

@@ -243,6 +243,11 @@ fn rests_whose_table_cannot_be_read() {
         assert!(said.contains("Never freed: unknown"), "{said}");
         assert!(said.contains("the live blocks are not known: "), "{said}");
         assert!(!said.contains("only what is live counts them"), "{said}");
+        let rules = ["check", "--max-leaked", "1TiB", "--max-peak", "1TiB", "--max-temporary", "99999999999"];
+        let said = printed(&rules, &[&rest], 3);
+        let decided =
+            |line: &&str| ["between ", "at most ", "exactly"].iter().any(|words| line.contains(words));
+        assert_eq!(said.lines().find(decided), None, "a figure of which nothing is known: {said}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! of libraries behind us, with C++'s operators, of which no call may be missing or counted twice.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::{Calls, Ended, Place, Report, Run, has, heapscribe, own_calls, skip};
 
@@ -166,6 +167,27 @@ fn sanitizers() {
             assert!(under.code == 125 && under.stderr.contains(name), "{under:?}");
         }
     }
+}
+
+/// MemorySanitizer is clang's alone, and part of each program: none of them may have another library's heap.
+#[test]
+fn memory_sanitizer() {
+    let place = Place::new();
+    let probe = "echo 'int main(void) { return 0; }' | clang -fsanitize=memory -x c - -o probe";
+    let compiled = Command::new("sh").args(["-c", probe]).current_dir(place.path("")).output().unwrap();
+    if !compiled.status.success() {
+        return skip(format_args!("MemorySanitizer is not there (apt-get install clang libclang-rt-14-dev)"));
+    }
+    let flags = ["-DPROGRAM", "-fsanitize=memory"];
+    let program = place.compile_with("clang", "foreign_heap.c", "with_memory", &flags);
+    let run = Run::new(&place, &program).env("MSAN_OPTIONS", "allocator_may_return_null=1");
+    let recorded = ends_alike(&run);
+    assert!(recorded.stdout == "ok\n" && recorded.stderr.contains("MemorySanitizer"), "{recorded:?}");
+    is_named_once(&run.trace(), &program);
+    let parent = Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]);
+    ends_alike(&parent);
+    let under = run.under("tlsf");
+    assert!(under.code == 125 && under.stderr.contains("MemorySanitizer"), "{under:?}");
 }
 
 /// It is not recorded for one reason, and that is its sanitizer: its session was not to be made.

@@ -103,7 +103,10 @@ fn what_a_killed_recorder_leaves_is_readable() {
     std::fs::create_dir(&steps).unwrap();
     let program = place.compile("modes.c");
     let run = Run::new(&place, &program).args([Path::new("phases"), &steps]);
-    let run = run.options(["--format", "memtrace"]);
+    // What is left of its session goes with the place.
+    let sessions = place.path("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let run = run.options(["--format", "memtrace", "--session-dir"]).options([&sessions]);
     let started = run.start();
     let phase = |number: u32| std::fs::write(steps.join(number.to_string()), "").unwrap();
     let blocks = || {

@@ -194,3 +194,34 @@ fn profiles_are_sent_to_a_collector() {
         .map(|flags| place.failure(&format!("convert run.hst {flags} --endpoint https://localhost")));
     insta::assert_snapshot!(refused.join("\n"));
 }
+
+/// What a format has no place for is said, whatever it is: of two processes with losses, of samples, of a snapshot.
+#[test]
+fn each_format_says_what_it_leaves_out() {
+    let formats = [
+        "memtrace",
+        "heaphook",
+        "heaphook-0.1",
+        "heaptrack",
+        "massif",
+        "dhat",
+        "chrome-trace",
+        "folded",
+        "speedscope",
+        "pprof",
+        "otlp",
+        "gotrace",
+        "parquet",
+    ];
+    let said: Vec<String> = [("two processes", sample::trace()), ("samples", sample::sampled())]
+        .iter()
+        .flat_map(|(name, trace)| {
+            let place = Place::with_trace(trace);
+            formats.map(|to| {
+                let (code, _, err) = place.all(&format!("convert run.hst --to {to} -o out.{to}"));
+                format!("{name}, {to}: {}\n{err}", code.unwrap_or(-1))
+            })
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}

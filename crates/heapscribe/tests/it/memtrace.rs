@@ -59,6 +59,38 @@ fn of_a_cut_file_what_is_missing_is_counted() {
     assert!(!out.contains("made no calls"), "{out}");
 }
 
+/// A packet in the middle is none any more: it was "some processes were still running" of a program that had ended.
+#[test]
+fn a_file_damaged_in_the_middle_says_so_at_its_byte() {
+    let work = Work::new();
+    let mut bytes = std::fs::read(fixture("n413_fork_1e-1.ctf")).unwrap();
+    let magic = [0xc1, 0x1f, 0xfc, 0xc1];
+    let packets: Vec<_> = (0..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(&magic)).collect();
+    let at = packets[packets.len() / 2];
+    bytes[at] = 0;
+    std::fs::write(work.dir.path().join("bad.ctf"), &bytes).unwrap();
+    for flags in ["", " --salvage", " --full", " --from 1%"] {
+        let output = work.heapscribe(&format!("report bad.ctf{flags}"));
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{flags}");
+        let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cause = format!("the file is damaged at byte {at}, and how many events are missing is not known");
+        assert!(flat.contains(&cause) && !flat.contains("still running"), "{flags}: {out}");
+    }
+    for flags in ["", " --salvage"] {
+        let output = work.heapscribe(&format!("report bad.ctf --json{flags}"));
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for figure in ["leaked", "peak", "allocations"] {
+            assert_eq!(json["bounds"][figure]["bytes"]["high"], Value::Null, "{figure}{flags}");
+        }
+        assert_eq!(json["bounds"]["leaked"]["bytes"]["low"], 0, "{flags}");
+        let output = work.heapscribe(&format!("check bad.ctf --max-leaked 1TiB{flags}"));
+        let said = String::from_utf8(output.stdout).unwrap();
+        let (code, why) = (output.status.code(), "the file is damaged, so live blocks may have been freed");
+        assert!(code == Some(3) && said.contains(why), "{flags}: {code:?} {said}");
+    }
+}
+
 /// Two processes, of which one is converted; its aligned block, its refused call and its early frees have no place.
 #[test]
 fn what_a_memtrace_file_has_no_place_for_is_counted() {

@@ -16,6 +16,7 @@ use super::suppress::{Kind, Suppressions};
 use super::unit::Unit;
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use crate::losses;
+use crate::open_end::OpenEnd;
 use heapscribe_symbols::NamedStacks;
 
 /// 95 % of a normal distribution lie within this many standard deviations.
@@ -42,9 +43,8 @@ pub fn grew(
     ];
     let figure = held_against(ranges, tolerance);
     let mut all_gaps = gaps.to_vec();
-    if measure == Measure::Leaked && !answers.iter().all(|answer| answer.complete) {
-        all_gaps.push("the recording ended before a process did".to_owned());
-    }
+    let open = answers.iter().filter(|_| measure == Measure::Leaked).find_map(OpenEnd::of_any);
+    all_gaps.extend(open.map(|open| open.gap().to_owned()));
     let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, Doubt::Samples, false, unit);
     why.push(format!("it was {}", unit.shown(measure.figure(was.amount) as f64)));
     let grew = if verdict == Verdict::Holds { &[] } else { diff.grew() };

@@ -15,6 +15,7 @@ use heapscribe_wire::head::LossReason;
 use super::rule::Limited;
 use super::verdict::{Culprit, Evidence};
 use crate::losses::{self, Missing};
+use crate::open_end::OpenEnd;
 use heapscribe_units::counted;
 
 /// Blocks of a stack that were never freed.
@@ -112,11 +113,14 @@ impl Subject {
         let totals = &process.totals;
         let allocated = Amount { blocks: totals.allocations, bytes: totals.allocated_bytes };
         let bounds = process.bounds.as_ref();
-        let sure =
-            |amount, of: fn(&Sampling) -> Estimate, bounds_of: fn(&FigureBounds) -> &Bounds| match sampling {
-                Some(sampling) => with_unseen(of(sampling), sampling),
-                None => bounds.map_or_else(|| exact(amount), |bounds| within(amount, bounds_of(bounds))),
-            };
+        let sure = |amount, of: fn(&Sampling) -> Estimate, bounds_of: fn(&FigureBounds) -> &Bounds| {
+            match (bounds, sampling) {
+                // Samples have bounds only where their estimates are of no more than a part.
+                (Some(bounds), _) => within(amount, bounds_of(bounds)),
+                (None, Some(sampling)) => with_unseen(of(sampling), sampling),
+                (None, None) => exact(amount),
+            }
+        };
         let peak = Amount { blocks: process.peak.blocks, bytes: process.peak.bytes };
         let leaks = (0..).zip(&answer.stacks).filter(|(_, stack)| stack.leaked != Amount::default());
         let is_evicted = |stack: &&Stack| answer.tree.nodes[stack.node.0 as usize].frame == Frame::EVICTED;
@@ -126,6 +130,7 @@ impl Subject {
             stack: gathered.stack(&answer.tree, stack.node),
             amount: stack.leaked,
             estimate: sampling
+                .filter(|_| bounds.is_none())
                 .and_then(|sampling| sampling.stacks.get(n))
                 .map_or_else(|| of_stack(answer, n, stack.leaked), |of| of.leaked),
             suppressed: None,
@@ -141,10 +146,11 @@ impl Subject {
             rss_bytes: process.rss_peak_bytes,
             leaked: sure(process.leaked, |sampling| sampling.leaked, |bounds| &bounds.leaked),
             allocated: sure(allocated, |sampling| sampling.allocated, |bounds| &bounds.allocated),
-            temporary: sampling.map_or_else(
-                || exact(process.temporary),
-                |sampling| with_unseen(sampling.temporary, sampling),
-            ),
+            temporary: match sampling {
+                None => exact(process.temporary),
+                Some(_) if bounds.is_some() => within(process.temporary, &unknown()),
+                Some(sampling) => with_unseen(sampling.temporary, sampling),
+            },
             failed: totals.failed,
             calls: totals.calls.all(),
             lived_ns: process.end_ns.saturating_sub(process.begin_ns),
@@ -161,10 +167,7 @@ impl Subject {
             is_sampled: sampling.is_some(),
             is_bounded: bounds.is_some(),
             of_no_stack,
-            unended: (!process.ended.is_end()).then(|| {
-                "the recording ended before the process did, so live blocks may have been freed later"
-                    .to_owned()
-            }),
+            unended: OpenEnd::of(process).map(|open| open.gap().to_owned()),
             unnamed: unnamed(process),
             untimed: None,
             ..Subject::default()
@@ -176,9 +179,9 @@ impl Subject {
     pub fn together(answer: &Answer, top: usize, gathered: &mut Gathered) -> Subject {
         let stacks = answer.stacks.iter().map(|stack| (stack.node, stack.at_peak)).collect();
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
-        let estimate = match (&answer.sampling, &answer.bounds) {
-            (Some(sampling), _) => with_unseen(sampling.peak, sampling),
-            (None, Some(bounds)) => within(peak, &bounds.peak),
+        let estimate = match (&answer.bounds, &answer.sampling) {
+            (Some(bounds), _) => within(peak, &bounds.peak),
+            (None, Some(sampling)) => with_unseen(sampling.peak, sampling),
             (None, None) => exact(peak),
         };
         Subject {
@@ -290,8 +293,12 @@ fn of_stack(answer: &Answer, number: usize, leaked: Amount) -> Estimate {
     let Some(bounds) = answer.bounds.as_ref().filter(|bounds| !bounds.leaked.is_exact()) else {
         return exact(leaked);
     };
-    let unknown = Bounds::between(Amount::default(), None);
-    within(leaked, bounds.stacks.get(number).map_or(&unknown, |of| &of.leaked))
+    within(leaked, bounds.stacks.get(number).map_or(&unknown(), |of| &of.leaked))
+}
+
+/// Any amount at all.
+fn unknown() -> Bounds {
+    Bounds::between(Amount::default(), None)
 }
 
 /// Of what no sample hit there may be as much as may go unseen; blocks of 0 bytes are the most of them.

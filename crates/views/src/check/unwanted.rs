@@ -3,6 +3,8 @@
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::findings::{Finding, Kind, Level};
 
+use crate::open_end::OpenEnd;
+
 /// Which findings are forbidden.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unwanted {
@@ -49,9 +51,10 @@ impl Unwanted {
     pub(crate) fn gaps(self, answer: &Answer, has_times: bool) -> Vec<&'static str> {
         let by_time = [Kind::Growth, Kind::Burst, Kind::LateFree];
         let at_end = [Kind::Leak, Kind::LateFree];
+        let open = OpenEnd::of_any(answer);
         [
             (self.is_about(&by_time) && !has_times, "the recording has no times"),
-            (self.is_about(&at_end) && !answer.complete, "the recording ended before a process did"),
+            (self.is_about(&at_end) && open.is_some(), open.map_or("", OpenEnd::gap)),
             // That a short program was never sampled is no reason to doubt the rest.
             (
                 self == Unwanted::Kind(Kind::ResidentExcess) && answer.resident.is_none(),
@@ -66,6 +69,7 @@ impl Unwanted {
 
 #[cfg(test)]
 mod tests {
+    use heapscribe_analyze::answer::{Ended, Process};
     use heapscribe_analyze::findings::Evidence;
 
     use super::*;
@@ -93,8 +97,9 @@ mod tests {
 
     #[test]
     fn what_never_ended_may_still_free() {
-        let answer = Answer::default();
-        let ended = "the recording ended before a process did";
+        let abandoned = Process { ended: Ended::Abandoned, ..Process::default() };
+        let answer = Answer { processes: vec![abandoned], ..Answer::default() };
+        let ended = "the recording ended before the process did, so live blocks may have been freed later";
         assert_eq!(Unwanted::Kind(Kind::Leak).gaps(&answer, false), [ended]);
         assert_eq!(Unwanted::Kind(Kind::Burst).gaps(&answer, true), [""; 0]);
         assert_eq!(

@@ -108,6 +108,37 @@ fn nameless_library(places: &[u64]) -> Vec<String> {
     own.nameless_libraries().into_iter().map(str::to_owned).collect()
 }
 
+/// A `main` that sets a library up and ends by `pthread_exit`: 30 paths are of a thread that the library started.
+#[test]
+fn threads_of_a_library_are_of_the_thin_main_that_set_it_up() {
+    let found = |begin: &str| {
+        let paths = ["/usr/bin/thin", "/usr/lib/x86_64-linux-gnu/libthin.so.1", begin];
+        let modules = paths.map(|path| Module { path: path.into(), build_id: Vec::new() }).to_vec();
+        let mut tree = CallTree { modules, ..CallTree::default() };
+        let mut push = |parent: NodeId, module, address| {
+            tree.nodes
+                .push(Node { parent, frame: Frame { module: Some(module), address, ..Frame::default() } });
+            NodeId(tree.nodes.len() as u32 - 1)
+        };
+        let main = push(NodeId::ROOT, 0, 16);
+        let thread = push(NodeId::ROOT, 2, 16);
+        for number in 0..3 {
+            push(main, 1, number);
+        }
+        for number in 3..33 {
+            push(thread, 1, number);
+        }
+        let names = NamedStacks::look_up(&tree, [], &Resolver::new("/nowhere"));
+        let own = OwnCallers::folding(&names, &Folded::default());
+        own.nameless_libraries().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/lib/x86_64-linux-gnu/libc.so.6"), ["libthin.so.1"]);
+    assert!(
+        found("/usr/lib/x86_64-linux-gnu/libother.so.2").is_empty(),
+        "no thread begins there: the rest is not known"
+    );
+}
+
 #[test]
 fn the_library_of_a_thin_main_is_found_and_other_programs_have_none() {
     assert_eq!(nameless_library(&[16, 32]), ["libthin.so.1"]);

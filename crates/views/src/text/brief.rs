@@ -13,6 +13,7 @@ use super::findings::{Described, Who, blocks, wrapped};
 use super::report::Report;
 use super::{Out, bounds, chart, estimate, heading, losses, tables};
 use crate::coverage::{Explained, UnseenHeap};
+use crate::open_end::OpenEnd;
 use crate::own::{Folded, Merged, OwnCallers};
 
 /// Lines of a screen.
@@ -84,8 +85,8 @@ impl Brief<'_> {
         let (where_, time) =
             (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
         let mut text = vec![format!("{where_}: {}.", bounds::peak(&peak, &time))];
-        let is_unfinished = !answer.complete && answer.leaked != Amount::default();
-        let open = if is_unfinished { " (so far: some processes were still running)" } else { "" };
+        let open = OpenEnd::of_any(answer).filter(|_| answer.leaked != Amount::default());
+        let open = open.map_or("", OpenEnd::remark);
         text.push(format!("Never freed{open}: {}.", left.amount()));
         let temporary = percent(answer.temporary.blocks, answer.totals.allocations);
         let about = self.report.about();

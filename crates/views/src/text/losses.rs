@@ -110,7 +110,7 @@ pub fn nothing(a: &Answer) -> Option<String> {
              knows: the program is static or setuid, has a heap of its own or clears its environment"
                 .to_owned()
         }
-        None if a.processes.iter().any(|process| process.is_unfinished || process.has_gaps) => {
+        None if a.processes.iter().any(|process| process.is_unfinished || process.gap_at.is_some()) => {
             "The trace is damaged or was not finished, and has no calls of the heap as far as it can be read"
                 .to_owned()
         }

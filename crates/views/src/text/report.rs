@@ -17,6 +17,7 @@ use super::{
 };
 use crate::check::calls::RuleOutcome;
 use crate::coverage::Explained;
+use crate::open_end::OpenEnd;
 use crate::own::{Folded, Merged};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, percent, short_bytes, time};
@@ -270,11 +271,8 @@ impl Report<'_> {
         writeln!(out, "  Never freed: {}.", shown.amount())?;
         bounds::why(out, self.answer, shown.bounds)?;
         ring::leaked_by_evicted(out, self.answer)?;
-        if !self.answer.complete {
-            writeln!(
-                out,
-                "  Some processes were still running, so some of these blocks may still have been in use."
-            )?;
+        if let Some(open) = OpenEnd::of_any(self.answer) {
+            writeln!(out, "  {}", open.sentence())?;
         }
         let of_runtime = OfRuntime::new(self.answer, stacks);
         if !of_runtime.is_empty() {
