@@ -63,33 +63,54 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
         events: impl EventsInOrder,
         mean_of: &dyn Fn(RateId) -> u64,
     ) -> Result<(), BadEvent> {
-        let mut outcome = Ok(());
-        for item in events {
-            match item {
-                Ok((dt, event)) => self.take(dt, &event, mean_of),
-                Err(bad) => {
-                    outcome = Err(bad);
-                    break;
-                }
-            }
-        }
+        let outcome = match self.all::<false, _>(events, mean_of) {
+            Ok(Some(rest)) => self.all_rated(rest, mean_of),
+            outcome => outcome.map(drop),
+        };
         (self.leave)(self.leaf, self.sums);
         self.cutter.close();
         outcome
     }
 
+    /// Takes events up to the first that is none or, without `RATES`, with the first rate: what follows is returned.
     #[inline(always)]
-    fn take(&mut self, dt: u64, event: &Event, mean_of: &dyn Fn(RateId) -> u64) {
-        match *event {
-            Event::Rate { rate } => {
-                // Repeated while it is in force: there were blocks in between that were not sampled.
-                self.last_alloc = if rate == self.scale.rate { 0 } else { self.last_alloc };
-                self.scale.follow(event, mean_of);
-                return;
+    fn all<const RATES: bool, E: EventsInOrder>(
+        &mut self,
+        mut events: E,
+        mean_of: &dyn Fn(RateId) -> u64,
+    ) -> Result<Option<E>, BadEvent> {
+        while let Some(item) = events.next() {
+            match item? {
+                (_, event @ Event::Rate { rate }) => {
+                    // Repeated while it is in force: there were blocks in between that were not sampled.
+                    self.last_alloc = if rate == self.scale.rate { 0 } else { self.last_alloc };
+                    self.scale.follow(&event, mean_of);
+                    if !RATES {
+                        return Ok(Some(events));
+                    }
+                }
+                (_, Event::Took { .. }) => {}
+                (dt, event) => self.take::<RATES>(dt, event),
             }
-            Event::Took { .. } => return,
-            _ => {}
         }
+        Ok(None)
+    }
+
+    /// A chunk with rates is rare, and its loop must not lie in the way of the others'.
+    #[cold]
+    #[inline(never)]
+    fn all_rated(
+        &mut self,
+        events: impl EventsInOrder,
+        mean_of: &dyn Fn(RateId) -> u64,
+    ) -> Result<(), BadEvent> {
+        self.all::<true, _>(events, mean_of).map(drop)
+    }
+
+    /// What blocks stand for is known without `RATES`, so that no weight is put together in memory: read back wider than
+    /// it was written there, it held up the processor at every free.
+    #[inline(always)]
+    fn take<const RATES: bool>(&mut self, dt: u64, event: Event) {
         self.ticks = self.ticks.wrapping_add(dt);
         if self.ticks >= self.leaf_ticks.1 {
             self.next_leaf();
@@ -98,12 +119,12 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
             return; // inside a block of the heap, which is counted
         }
         self.cutter.at(self.ticks);
-        match *event {
-            Event::Alloc { size_bytes, stack, .. } => self.alloc(stack, size_bytes),
-            Event::Free { ref block, .. } => self.free(block),
-            Event::Realloc { ref old, size_bytes, stack, .. } => {
-                self.free(old);
-                self.alloc(stack, size_bytes);
+        match event {
+            Event::Alloc { size_bytes, stack, .. } => self.alloc::<RATES>(stack, size_bytes),
+            Event::Free { block, .. } => self.free::<RATES>(block),
+            Event::Realloc { old, size_bytes, stack, .. } => {
+                self.free::<RATES>(old);
+                self.alloc::<RATES>(stack, size_bytes);
             }
             Event::UnknownRealloc { size_bytes, stack, .. } => {
                 // A block whose former life is not known was not chosen by chance.
@@ -135,8 +156,9 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     }
 
     #[inline(always)]
-    fn alloc(&mut self, stack: StackId, size_bytes: u64) {
-        self.born(stack, size_bytes, self.scale.of_new(size_bytes, self.ticks));
+    fn alloc<const RATES: bool>(&mut self, stack: StackId, size_bytes: u64) {
+        let weight = if RATES { self.scale.of_new(size_bytes, self.ticks) } else { Weight::one(size_bytes) };
+        self.born(stack, size_bytes, weight);
     }
 
     #[inline(always)]
@@ -148,8 +170,9 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     }
 
     #[inline(always)]
-    fn free(&mut self, block: &Block) {
-        let weight = self.scale.of_old(block, self.ticks);
+    fn free<const RATES: bool>(&mut self, block: Block) {
+        let weight =
+            if RATES { self.scale.of_old(&block, self.ticks) } else { Weight::one(block.size_bytes) };
         self.cutter.free(weight);
         let born = self.ticks.wrapping_sub(block.age_ticks);
         let is_own = block.birth_thread.is_none();

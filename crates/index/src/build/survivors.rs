@@ -84,29 +84,73 @@ fn by_birth(mut survivors: Vec<Survivor>) -> Vec<Survivor> {
         return survivors;
     }
     let numbered = survivors.iter().zip(0..).map(|(one, place)| one.birth_ns << PLACE_BITS | place);
-    let mut order: Vec<u64> = numbered.collect();
-    order.sort_unstable();
+    let order = sorted(numbered.collect(), u64::BITS - last_ns.leading_zeros());
     order.iter().map(|number| survivors[(number & ((1 << PLACE_BITS) - 1)) as usize]).collect()
+}
+
+/// Bits that a pass over all numbers sorts by.
+const DIGIT_BITS: u32 = 11;
+/// With fewer numbers, counting digits takes longer than comparing them.
+const COUNTED_MIN: usize = 1 << 11;
+
+/// Sorts numbers of birth and place, where those of birth have so many bits and places ascend already.
+fn sorted(mut numbers: Vec<u64>, birth_bits: u32) -> Vec<u64> {
+    if numbers.len() < COUNTED_MIN {
+        numbers.sort_unstable();
+        return numbers;
+    }
+    let mut other = vec![0; numbers.len()];
+    for shift in (0..birth_bits).step_by(DIGIT_BITS as usize) {
+        let digit = |number: u64| (number >> (PLACE_BITS + shift)) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut places = [0usize; 1 << DIGIT_BITS];
+        numbers.iter().for_each(|number| places[digit(*number)] += 1);
+        let mut before = 0;
+        for place in &mut places {
+            before += std::mem::replace(place, before);
+        }
+        for number in &numbers {
+            let place = &mut places[digit(*number)];
+            other[*place] = *number;
+            *place += 1;
+        }
+        std::mem::swap(&mut numbers, &mut other);
+    }
+    numbers
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Sorted by birth, and those of one birth as they were where there is room for their places beside it.
+    fn check(count: u64, step: u64) {
+        let one = |n: u64| Survivor {
+            birth_ns: n * 7 % 100 * step,
+            death_leaf: 1,
+            key: KeyId(n as u32),
+            amount: Amount::new(n, n),
+        };
+        let sorted = by_birth((0..count).map(one).collect());
+        let keys = |sorted: &[Survivor]| sorted.iter().map(|one| u64::from(one.key.0)).collect::<Vec<_>>();
+        assert!(sorted.is_sorted_by_key(|one| one.birth_ns), "{count} {step}");
+        assert!(sorted.iter().all(|one| one.birth_ns == u64::from(one.key.0) * 7 % 100 * step));
+        let mut expected: Vec<u64> = (0..count).collect();
+        if step < 1 << 32 {
+            expected.sort_by_key(|n| n * 7 % 100 * step);
+            assert_eq!(keys(&sorted), expected, "{count} {step}");
+            return;
+        }
+        let mut keys = keys(&sorted);
+        keys.sort_unstable();
+        assert_eq!(keys, expected, "{count} {step}");
+    }
+
     #[test]
     fn survivors_are_sorted_by_birth_whatever_their_births_are() {
-        for step in [1u64, 77_777, 1 << 52] {
-            let one = |n: u64| Survivor {
-                birth_ns: n * 7 % 100 * step,
-                death_leaf: 1,
-                key: KeyId(n as u32),
-                amount: Amount::new(n, n),
-            };
-            let sorted = by_birth((0..100).map(one).collect());
-            assert!(sorted.is_sorted_by_key(|one| one.birth_ns), "{step}");
-            let mut keys: Vec<u32> = sorted.iter().map(|one| one.key.0).collect();
-            keys.sort_unstable();
-            assert!(keys.into_iter().eq(0..100), "{step}");
+        for count in [0, 1, 100, COUNTED_MIN as u64, 5_000] {
+            for step in [0, 1, 77_777, 1 << 31, 1 << 52] {
+                check(count, step);
+            }
         }
     }
 }
