@@ -1,10 +1,13 @@
 //! Time, cut into leaves of about equally many events. All figures of a leaf can be had without its events; only a
 //! moment inside of a leaf needs the events of that one.
 
-/// How many leaves one step of the coarse axis has.
-pub const LEAVES_PER_STEP: u32 = 64;
+/// How many leaves one step of the coarse axis has at least.
+const LEAVES_PER_STEP_MIN: u32 = 64;
+/// Up to so many leaves, each has [`EVENTS_PER_LEAF`]; from there on both grow alike. More leaves have more blocks that
+/// outlive them, which the index lists one by one; longer ones take longer to decode.
+const SHORT_LEAVES_MAX: u64 = 1 << 12;
 /// At most so many leaves.
-pub const LEAVES_MAX: u32 = 64 * LEAVES_PER_STEP;
+pub const LEAVES_MAX: u32 = 1 << 14;
 /// Events of a leaf, where there are enough to fill several: some 10 ms of decoding.
 pub const EVENTS_PER_LEAF: u64 = 1 << 17;
 
@@ -35,6 +38,13 @@ impl Axis {
         Axis { begins_ns }
     }
 
+    /// How many leaves so many events have, of which `per_leaf` are to be in one.
+    pub fn leaves_of(events: u64, per_leaf: u64) -> u32 {
+        let wanted = events.div_ceil(per_leaf.max(1)).max(1);
+        let leaves = wanted.min(wanted.saturating_mul(SHORT_LEAVES_MAX).isqrt());
+        leaves.min(u64::from(LEAVES_MAX)) as u32
+    }
+
     /// At most `leaves` leaves over these events, each with about as many of them. The events of a chunk are taken to
     /// lie evenly in its time.
     pub fn by_events(extents: &[Extent], leaves: u32) -> Axis {
@@ -59,9 +69,15 @@ impl Axis {
         self.begins_ns.len() as u32
     }
 
+    /// How many leaves one step of the coarse axis has: about as many as there are steps, as a question reads leaves of
+    /// a few steps and all steps between them.
+    pub fn leaves_per_step(&self) -> u32 {
+        self.leaves().isqrt().max(LEAVES_PER_STEP_MIN)
+    }
+
     /// How many steps the coarse axis has.
     pub fn steps(&self) -> u32 {
-        self.leaves().div_ceil(LEAVES_PER_STEP)
+        self.leaves().div_ceil(self.leaves_per_step())
     }
 
     /// The leaf of a moment.
@@ -116,6 +132,24 @@ mod tests {
             (vec![extent(5, 5, 0)], 8, vec![0]),
         ] {
             assert_eq!(Axis::by_events(&extents, leaves).begins_ns(), expected, "{extents:?}");
+        }
+    }
+
+    #[test]
+    fn leaves_of_many_events_are_longer() {
+        for (events, leaves, per_step) in [
+            (0, 1, 64),
+            (1, 1, 64),
+            (200_000_000, 1_526, 64),
+            (1 << 29, 4_096, 64),
+            (1_000_000_000, 5_590, 74),
+            (12_000_000_000, 16_384, 128),
+            (u64::MAX, 16_384, 128),
+        ] {
+            assert_eq!(Axis::leaves_of(events, EVENTS_PER_LEAF), leaves, "{events}");
+            let axis = Axis::new((0..u64::from(leaves)).collect());
+            assert_eq!((axis.leaves(), axis.leaves_per_step()), (leaves, per_step), "{events}");
+            assert_eq!(axis.steps(), leaves.div_ceil(per_step), "{events}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! (with process, thread and class of size), time of birth and time of death. Each question about a range is a
 //! rectangle of it, see [`Question`]; that of a whole hour and that of ten milliseconds cost about the same.
 //!
-//! Time is cut into leaves of about 131,000 events, and 64 leaves are a step. The index has sums of leaves and steps;
+//! Time is cut into leaves of about 131,000 events, of more where there are many, and 64 leaves or more are a step. The index has sums of leaves and steps;
 //! where a question begins or ends inside of a leaf, the events of that leaf are decoded, so that answers are exact.
 //! The idea of asking by birth and death is memtrace_viewer's filter; that of a cube over dyadic times is from
 //! range trees, of which two levels are enough here, as no leaf has many events.

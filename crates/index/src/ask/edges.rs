@@ -94,8 +94,10 @@ impl<'h, H: History> Events<'h, H> {
     /// What each edge takes of the events of a leaf, by its number and by key; a key may be there several times.
     pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edges: &[Edge]) -> Vec<(usize, Key, Amount)> {
         let in_leaf = Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) };
-        let reaches_in =
-            |chunk: &&TimedChunk| chunk.begin_ns < in_leaf.to_ns && chunk.last_ns >= in_leaf.from_ns;
+        let times: Vec<Span> = edges.iter().map(|edge| edge.time().and(&in_leaf)).collect();
+        let reaches_in = |chunk: &&TimedChunk| {
+            times.iter().any(|time| chunk.begin_ns < time.to_ns && chunk.last_ns >= time.from_ns)
+        };
         let chunks = self.chunks.iter().filter(reaches_in).collect();
         self.sum(chunks, &in_leaf, edges)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::axis::{Axis, LEAVES_PER_STEP};
+use crate::axis::Axis;
 use crate::question::Span;
 
 /// The leaves of a stretch of time.
@@ -36,9 +36,9 @@ impl Leaves {
 
     /// The steps that lie in it as a whole.
     pub(super) fn steps(&self, axis: &Axis) -> Range<u32> {
-        let first = self.whole.start.div_ceil(LEAVES_PER_STEP);
-        let end =
-            if self.whole.end == axis.leaves() { axis.steps() } else { self.whole.end / LEAVES_PER_STEP };
+        let per_step = axis.leaves_per_step();
+        let first = self.whole.start.div_ceil(per_step);
+        let end = if self.whole.end == axis.leaves() { axis.steps() } else { self.whole.end / per_step };
         if first < end && !self.whole.is_empty() { first..end } else { 0..0 }
     }
 
@@ -51,7 +51,8 @@ impl Leaves {
 
 /// The leaves of these steps.
 pub(super) fn in_leaves(steps: &Range<u32>, axis: &Axis) -> Range<u32> {
-    steps.start * LEAVES_PER_STEP..(steps.end * LEAVES_PER_STEP).min(axis.leaves())
+    let per_step = axis.leaves_per_step();
+    steps.start * per_step..(steps.end * per_step).min(axis.leaves())
 }
 
 #[cfg(test)]

@@ -79,6 +79,16 @@ pub(super) fn edges(question: &Question) -> Vec<(Sign, Edge)> {
     }
 }
 
+impl Edge {
+    /// When the events are of which it takes any. Nothing dies before its birth.
+    pub(super) fn time(&self) -> Span {
+        match *self {
+            Edge::Born(born) => born,
+            Edge::Died { born, died } => died.and(&Span { from_ns: born.from_ns, to_ns: u64::MAX }),
+        }
+    }
+}
+
 impl Sign {
     /// An amount with this sign.
     pub(super) fn of(self, amount: Amount) -> Amount {

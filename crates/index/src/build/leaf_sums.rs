@@ -32,14 +32,14 @@ impl LeafSums {
         }
     }
 
-    /// Writes its sections, and adds it to its step.
+    /// Writes its sections, and adds it to its step, which has so many leaves.
     pub(super) fn write<W: Write>(
         self,
         leaf: u32,
-        step: &mut StepSums,
+        (step, per_step): (&mut StepSums, u32),
         out: &mut SectionWriter<W>,
     ) -> io::Result<()> {
-        step.add(&self.born, &self.died);
+        step.add(&self.born, &self.died, per_step);
         out.section(Kind::Born, leaf, &rows_by_key(self.born))?;
         out.section(Kind::Temporary, leaf, &rows_by_key(self.temporary))?;
         out.section(Kind::Died, leaf, &rows_by_birth(self.died))

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::leaf_sums::LeafSums;
 use super::steps::StepSums;
-use crate::axis::{Axis, LEAVES_PER_STEP};
+use crate::axis::Axis;
 use crate::file::SectionWriter;
 
 /// How far leaves are written.
@@ -26,13 +26,14 @@ impl LeafWriter {
         leaves: &mut BTreeMap<u32, LeafSums>,
         out: &mut SectionWriter<W>,
     ) -> io::Result<()> {
+        let per_step = axis.leaves_per_step();
         while self.next < end {
             if let Some(sums) = leaves.remove(&self.next) {
-                sums.write(self.next, &mut self.step, out)?;
+                sums.write(self.next, (&mut self.step, per_step), out)?;
             }
             self.next += 1;
-            if self.next.is_multiple_of(LEAVES_PER_STEP) || self.next == axis.leaves() {
-                std::mem::take(&mut self.step).write((self.next - 1) / LEAVES_PER_STEP, out)?;
+            if self.next.is_multiple_of(per_step) || self.next == axis.leaves() {
+                std::mem::take(&mut self.step).write((self.next - 1) / per_step, out)?;
             }
         }
         Ok(())

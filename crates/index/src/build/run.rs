@@ -17,7 +17,7 @@ use super::local_sums::LocalSums;
 use super::notes::{ChunkNotes, Notes};
 use super::options::BuildOptions;
 use super::survivors::Survivors;
-use crate::axis::{Axis, Extent, LEAVES_MAX};
+use crate::axis::{Axis, Extent};
 use crate::file::{Kind, SectionWriter};
 use crate::heap;
 use crate::key::{Key, KeyId, Keys};
@@ -105,8 +105,7 @@ fn axis(chunks: &[(usize, ChunkFacts)], processes: &[ProcessFacts], events: u64,
         }
     };
     let extents: Vec<_> = chunks.iter().map(extent).collect();
-    let leaves = events.div_ceil(per_leaf.max(1)).clamp(1, u64::from(LEAVES_MAX));
-    Axis::by_events(&extents, leaves as u32)
+    Axis::by_events(&extents, Axis::leaves_of(events, per_leaf))
 }
 
 /// When each process ended, ns; 0 when that is not known.

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use super::rows::{rows_by_birth, rows_by_key};
 use crate::amount::Amount;
-use crate::axis::LEAVES_PER_STEP;
 use crate::file::{Kind, SectionWriter};
 use crate::key::KeyId;
 
@@ -18,13 +17,18 @@ pub(super) struct StepSums {
 }
 
 impl StepSums {
-    /// Adds a leaf.
-    pub(super) fn add(&mut self, born: &Table<KeyId, Amount>, died: &Table<(u32, KeyId), Amount>) {
+    /// Adds a leaf; steps have so many of them.
+    pub(super) fn add(
+        &mut self,
+        born: &Table<KeyId, Amount>,
+        died: &Table<(u32, KeyId), Amount>,
+        per_step: u32,
+    ) {
         for (key, amount) in born {
             self.born.entry(*key).or_default().add(*amount);
         }
         for ((birth_leaf, key), amount) in died {
-            self.died.entry((birth_leaf / LEAVES_PER_STEP, *key)).or_default().add(*amount);
+            self.died.entry((birth_leaf / per_step, *key)).or_default().add(*amount);
         }
     }
 

@@ -206,6 +206,38 @@ fn check_threads(random: &Random, events: &Events<'_, Random>) {
     }
 }
 
+/// So many leaves that a step has more than 64 of them.
+#[test]
+fn answers_over_many_leaves_are_those_of_a_replay() {
+    let step = |n: u64| {
+        let action = match n * 7 % 5 {
+            0..3 => Action::Alloc { size: n * 31 % 900, stack: 1 + (n % 5) as u32 },
+            _ => Action::Free { which: (n * n % 1_009) as usize },
+        };
+        Step {
+            process: (n % 2) as usize,
+            thread: 1 + (n / 3 % 2) as u32,
+            ticks: 1 + n % 8,
+            action,
+            seals: n.is_multiple_of(97),
+        }
+    };
+    let random = Random::new(&(0..9_000).map(step).collect::<Vec<_>>(), 0);
+    let (trace, mut file) = (TraceId { bytes: 7, checksum: 8 }, Vec::new());
+    let options = BuildOptions { events_per_leaf: 1, ..BuildOptions::default() };
+    build(&random, &trace, &options, &mut file, &mut |_, _| {}).unwrap();
+    let (index, events) = (Index::open(file, &trace).unwrap(), Events::new(&random));
+    assert!(index.axis().leaves_per_step() > 64, "{} leaves", index.axis().leaves());
+    for n in 0..42u32 {
+        let moments = [0, 1, 2, 3].map(|part| (n * 7_919 + part * 271_829) * 13 % 1_000_000);
+        let question = question(moments, n as u8, random.last_ns(), index.axis().begins_ns());
+        let sums = index.ask(&question, &events).unwrap();
+        let found: BTreeMap<Key, Amount> =
+            sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
+        assert_eq!(found, random.answer(&question), "{question:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
     #[test]
