@@ -33,6 +33,7 @@ mod debuginfod;
 mod demangle;
 mod dlang;
 mod elf;
+mod folders;
 mod linked_heaps;
 mod lookup;
 mod mini_debug_info;
@@ -51,6 +52,7 @@ mod whole_tree;
 mod tests;
 
 pub use debuginfod::Debuginfod;
+pub use folders::Folders;
 pub use linked_heaps::LinkedHeap;
 pub use names::{LookupFailure, Module, Names, SourceFrame};
 pub use progress::Progress;

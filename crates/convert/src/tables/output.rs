@@ -62,6 +62,16 @@ impl TableFile {
         Ok(TableFile { writer, unfinished, path: directory.join(name) })
     }
 
+    /// The same, once all of it is on the disk: nobody can make it anew.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn close_on_disk(mut self) -> io::Result<()> {
+        self.writer.finish()?;
+        File::open(&self.unfinished)?.sync_all()?;
+        fs::rename(&self.unfinished, &self.path)
+    }
+
     /// Ends it, and gives it its name.
     ///
     /// # Errors

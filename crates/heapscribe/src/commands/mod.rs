@@ -55,6 +55,7 @@ pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod symbols;
+mod symbols_store;
 mod terminal;
 pub(crate) mod top;
 mod unfinished;

@@ -13,7 +13,7 @@ use heapscribe_symbols::Resolver;
 use heapscribe_units::{bytes, counted};
 
 use super::resolver::resolver;
-use super::{output, partial};
+use super::{output, partial, symbols_store};
 use crate::cli::SymbolsArgs;
 use crate::message;
 
@@ -22,17 +22,27 @@ const LISTED: usize = 5;
 
 /// Runs the command.
 pub(crate) fn run(args: &SymbolsArgs) -> Result<ExitCode> {
-    if output::is_same(&args.trace, &args.output) {
-        let what = format!("{} is both input and output", args.output.display());
+    match (&args.trace, &args.output, &args.store) {
+        (Some(trace), Some(output), _) => bundle(args, trace, output),
+        (_, _, Some(directory)) => symbols_store::run(args, directory),
+        _ => Err(Problem::new("no trace is given", "heapscribe symbols TRACE -o BUNDLE").into()),
+    }
+}
+
+/// Writes the names of a trace.
+fn bundle(args: &SymbolsArgs, trace: &Path, to: &Path) -> Result<ExitCode> {
+    if output::is_same(trace, to) {
+        let what = format!("{} is both input and output", to.display());
         return Err(Problem::new(what, "choose another name with -o").into());
     }
-    output::reject_existing(&args.output, args.force)?;
-    let trace = open(&args.trace)?;
+    output::reject_existing(to, args.force)?;
+    let path = trace;
+    let trace = open(path)?;
     let resolver = resolver(&args.symbols, &[&trace])?;
     let Collected { modules, problems } = symbols::collect(&trace, &resolver)?;
-    let length = symbols::write_bundle(trace.session(), &modules, output::create(&args.output)?)?;
-    print_summary(&args.output, &modules, length);
-    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+    let length = symbols::write_bundle(trace.session(), &modules, output::create(to)?)?;
+    print_summary(to, &modules, length);
+    Ok(partial::exit_code(path, &problems, trace.is_complete()))
 }
 
 /// A trace whose addresses are to be named.

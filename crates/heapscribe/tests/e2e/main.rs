@@ -55,6 +55,7 @@ mod spaces;
 mod stacks;
 mod stands_still;
 mod static_exe;
+mod store;
 mod support;
 mod symbols;
 mod top;

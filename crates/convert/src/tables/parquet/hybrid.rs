@@ -54,46 +54,55 @@ fn pack(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
+/// Reads so many numbers; what is wrong with them, and how far into the bytes.
+pub(super) fn decode(bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, (&'static str, usize)> {
+    if width > u32::BITS {
+        return Err(("numbers have more than 32 bits", 0));
+    }
+    let (mut numbers, mut at) = (Vec::new(), 0);
+    while numbers.len() < count {
+        let (head, length) = heapscribe_wire::varint::get(&bytes[at..]).ok_or(("numbers are cut", at))?;
+        at += length;
+        let left = count - numbers.len();
+        let many = usize::try_from(head >> 1).unwrap_or(usize::MAX);
+        if head & 1 == 0 {
+            let value = bytes.get(at..at + width.div_ceil(8) as usize).ok_or(("numbers are cut", at))?;
+            at += value.len();
+            let value = value.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+            numbers.extend(std::iter::repeat_n(value, many.min(left)));
+        } else {
+            // The last group may be cut where no numbers are.
+            let wanted = many.saturating_mul(GROUP).min(left);
+            let end = at.saturating_add(many.saturating_mul(width as usize)).min(bytes.len());
+            unpack(&bytes[at..end], width, wanted, &mut numbers).ok_or(("numbers are cut", at))?;
+            at = end;
+        }
+    }
+    Ok(numbers)
+}
+
+fn unpack(bytes: &[u8], width: u32, count: usize, numbers: &mut Vec<u32>) -> Option<()> {
+    if bytes.len() < (count * width as usize).div_ceil(8) {
+        return None;
+    }
+    let (mut bits, mut have, mut bytes) = (0u64, 0, bytes.iter());
+    for _ in 0..count {
+        while have < width {
+            bits |= u64::from(*bytes.next()?) << have;
+            have += 8;
+        }
+        numbers.push((bits & ((1 << width) - 1)) as u32);
+        bits >>= width;
+        have -= width;
+    }
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// What a reader makes of it, by the description of the format.
-    fn decode(mut bytes: &[u8], width: u32, count: usize) -> Vec<u32> {
-        let mut numbers = Vec::new();
-        while numbers.len() < count {
-            let (mut head, mut shift) = (0u64, 0);
-            loop {
-                let byte = bytes[0];
-                bytes = &bytes[1..];
-                head |= u64::from(byte & 0x7f) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    break;
-                }
-            }
-            if head & 1 == 0 {
-                let n = width.div_ceil(8) as usize;
-                let mut value = [0; 4];
-                value[..n].copy_from_slice(&bytes[..n]);
-                bytes = &bytes[n..];
-                numbers.extend(std::iter::repeat_n(u32::from_le_bytes(value), (head >> 1) as usize));
-            } else {
-                let values = (head >> 1) as usize * GROUP;
-                let bit = |n: usize| bytes[n / 8] >> (n % 8) & 1;
-                let of = |n: usize| {
-                    (0..width as usize).fold(0, |v, b| v | u32::from(bit(n * width as usize + b)) << b)
-                };
-                numbers.extend((0..values).map(of));
-                bytes = &bytes[values * width as usize / 8..];
-            }
-        }
-        assert!(bytes.is_empty());
-        numbers.truncate(count);
-        numbers
-    }
 
     #[test]
     fn numbers_come_back() {
@@ -104,7 +113,7 @@ mod tests {
         ] {
             let mut out = Vec::new();
             encode(&numbers, width, &mut out);
-            assert_eq!(decode(&out, width, numbers.len()), numbers);
+            assert_eq!(decode(&out, width, numbers.len()), Ok(numbers));
         }
         assert_eq!([0, 1, 2, 255, 256].map(width_of), [0, 1, 2, 8, 9]);
     }
@@ -115,7 +124,13 @@ mod tests {
             let numbers: Vec<u32> = runs.iter().flat_map(|(n, times)| std::iter::repeat_n(*n, *times)).collect();
             let mut out = Vec::new();
             encode(&numbers, 17, &mut out);
-            prop_assert_eq!(decode(&out, 17, numbers.len()), numbers);
+            prop_assert_eq!(decode(&out, 17, numbers.len()), Ok(numbers));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60), width in 0u32..40) {
+            prop_assert!(decode(&bytes, width, 1000).is_ok_and(|numbers| numbers.len() == 1000)
+                || decode(&bytes, width, 1000).is_err());
         }
     }
 }

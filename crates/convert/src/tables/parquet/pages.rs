@@ -25,8 +25,8 @@ const STATISTIC_BYTES_MAX: usize = 64;
 pub(super) const PLAIN: i32 = 0;
 pub(super) const RLE: i32 = 3;
 pub(super) const RLE_DICTIONARY: i32 = 8;
-const DATA_PAGE: i32 = 0;
-const DICTIONARY_PAGE: i32 = 2;
+pub(super) const DATA_PAGE: i32 = 0;
+pub(super) const DICTIONARY_PAGE: i32 = 2;
 
 /// The bytes of a column in a row group, and what its header says.
 #[derive(Default)]
