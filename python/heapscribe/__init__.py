@@ -1,6 +1,7 @@
 """A flight recorder for the heap of Linux programs.
 
-The program is beside Python's other programs: `heapscribe record -- python3 app.py`. This package finds it.
+The program is beside Python's other programs: `heapscribe record -- python3 app.py`. This package finds it, and
+has the plugin for pytest.
 """
 
 import os

@@ -10,7 +10,11 @@ use super::zip::Zip;
 use crate::sources::root;
 
 /// The modules of `python/heapscribe`.
-const MODULES: &[&str] = &["__init__.py", "__main__.py"];
+const MODULES: &[&str] =
+    &["__init__.py", "__main__.py", "answers.py", "limits.py", "pytest_plugin.py", "recorded.py"];
+
+/// Who finds the plugin: pytest, by this list.
+const ENTRY_POINTS: &str = "[pytest11]\nheapscribe = heapscribe.pytest_plugin\n";
 
 /// A file of the wheel.
 struct Member {
@@ -52,6 +56,7 @@ fn members(made: &Made, stem: &str, platform: &str) -> Result<Vec<Member>, Strin
     }
     let info = |name: &str| format!("{stem}.dist-info/{name}");
     members.push(member(info("METADATA"), metadata(made)?.into_bytes()));
+    members.push(member(info("entry_points.txt"), ENTRY_POINTS.as_bytes().to_vec()));
     let wheel = format!(
         "Wheel-Version: 1.0\nGenerator: heapscribe xtask\nRoot-Is-Purelib: false\nTag: py3-none-{platform}\n"
     );
@@ -70,6 +75,7 @@ fn metadata(made: &Made) -> Result<String, String> {
          Project-URL: Homepage, https://github.com/heapscribe/heapscribe\n\
          Classifier: Operating System :: POSIX :: Linux\n\
          Classifier: Topic :: Software Development :: Testing\n\
+         Classifier: Framework :: Pytest\n\
          Requires-Python: >=3.8\n\
          Description-Content-Type: text/markdown\n\n{readme}",
         made.version
