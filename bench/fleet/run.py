@@ -3,11 +3,14 @@
 
 Records server.c on hosts of its own (`unshare --uts`, so as root), one in four with a build that leaks, an agent on each,
 and asks the windows of all. With `--copies`, the query is also timed over so many copies of these hosts: copies say nothing
-new, so only the time counts. Needs a C compiler, root, and `pip install duckdb`.
+new, so only the time counts. Needs a C compiler, root, and `pip install duckdb`; chdb and
+datafusion are asked, too, where they are installed, and must answer the same.
 
     python3 bench/fleet/run.py target/release/heapscribe --hosts 16 --copies 100
 """
 import argparse
+import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -46,6 +49,27 @@ def ask():
     began, cpu = time.monotonic(), time.process_time()
     answer = duckdb.sql(open(f"{HERE}/growth.sql").read()).fetchall()
     return answer, time.monotonic() - began, time.process_time() - cpu
+
+
+def others(real):
+    """The answers of other engines that are installed, by name (`pip install chdb datafusion`)."""
+    with open(f"{HERE}/growth.sql") as file:
+        sql = file.read()
+    if importlib.util.find_spec("datafusion"):
+        import datafusion
+
+        context = datafusion.SessionContext()
+        context.register_parquet("samples", f"{real}/", file_extension=".samples.parquet")
+        rows = context.sql(sql.replace("epoch_us(window_start)", "CAST(window_start AS BIGINT)")).to_pylist()
+        yield "DataFusion", [tuple(row.values()) for row in rows]
+    if importlib.util.find_spec("chdb"):
+        from chdb.session import Session
+
+        session = Session()
+        session.query(f"CREATE VIEW samples AS SELECT * FROM file('{real}/*/*/*.samples.parquet', Parquet)")
+        lines = str(session.query(sql.replace("epoch_us(", "toUnixTimestamp64Micro("), "JSONCompactEachRow"))
+        rows = [json.loads(line) for line in lines.splitlines() if line]
+        yield "ClickHouse", [(row[0], row[1], *map(int, row[2:4]), *map(float, row[4:])) for row in rows]
 
 
 def functions(real, stack):
@@ -92,13 +116,17 @@ def main():
             names = " < ".join(functions(real, stack))
             print(f"{service} {version} on {hosts} hosts: {growth:,.0f} +- {plus_minus:,.0f} bytes an hour, {names}")
         print(f"the program itself: {truth['1.5']:,.0f} bytes an hour in 1.5, {truth['1.4']:,.0f} in 1.4")
+        wrong = []
+        for engine, other in others(real):
+            print(f"{engine}: {'the same' if other == answer else other}")
+            wrong += [] if other == answer else [f"{engine} answers otherwise"]
         if args.copies:
             copied = f"SELECT * REPLACE (host || n AS host) FROM {source}, range({args.copies}) AS copies(n)"
             duckdb.sql(f"CREATE OR REPLACE TABLE samples AS {copied}")
             rows = duckdb.sql("SELECT count(*) FROM samples").fetchall()[0][0]
             _, took, cpu = ask()
             print(f"{args.hosts * args.copies:,} hosts, {rows:,} rows: {took:.2f} s, {cpu:.2f} s of CPU")
-        wrong = check(real, answer, truth)
+        wrong += check(real, answer, truth)
     sys.exit("wrong: " + ", ".join(wrong) if wrong else print("right: build, stack, growth"))
 
 
