@@ -52,6 +52,8 @@ pub struct Drain {
     except: Vec<String>,
     /// What another trace has of a recording of which this is the rest.
     rest_of: Option<Rc<Held>>,
+    /// Whether sessions stay until the trace is whole.
+    keeps: bool,
 }
 
 impl Drain {
@@ -90,6 +92,7 @@ impl Drain {
             only: Vec::new(),
             except: Vec::new(),
             rest_of: None,
+            keeps: false,
         }
     }
 
@@ -134,6 +137,13 @@ impl Drain {
     /// Takes sessions as the rest of what another trace has the beginning of, but for the chunks that it has.
     pub fn begins_late(&mut self, held: Held) {
         self.rest_of = Some(Rc::new(held));
+    }
+
+    /// Takes nothing out of sessions of dead processes, and leaves all that it has written to whoever knows that the trace
+    /// is whole, to remove them: [`Summary::written_sessions`]. What goes wrong with the trace is not printed.
+    pub fn keep_sessions(&mut self) {
+        self.keeps = true;
+        self.output.print_nothing();
     }
 
     /// Retains the sessions of processes that were killed.
@@ -213,7 +223,7 @@ impl Drain {
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
         let mut has_new = false;
         for key in new {
-            let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
+            let Some(mut session) = SessionDrain::open(&self.base, key, self.keeps) else { continue };
             session.ignore_unless(&self.only, &self.except);
             if let Some(held) = &self.rest_of {
                 session.begins_late(held.clone());
@@ -250,6 +260,8 @@ impl Drain {
                     _ => &mut self.killed_sessions,
                 };
                 sessions.push(path);
+            } else if !is_abandoned && self.keeps {
+                self.output.summary.written_sessions.push(key);
             } else if !is_abandoned {
                 base_directory::remove_session(&self.base, key);
             }

@@ -1,5 +1,7 @@
 //! The log of a session, read by copies: which chunks there are, what is in them, and freeing them.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::atomic::{Ordering, fence};
 
@@ -15,17 +17,24 @@ use heapscribe_session::read_up_to;
 /// The log of one session.
 pub(super) struct Log {
     file: File,
+    /// Chunks that are free for whoever reads here, by thread and number, and stay in the file; none where nothing stays.
+    kept: Option<RefCell<BTreeSet<(u32, u64)>>>,
 }
 
 impl Log {
-    pub(super) fn new(file: File) -> Log {
-        Log { file }
+    /// A log whose chunks stay in it when they are freed, if `keeps`: that of a process that needs them no more.
+    pub(super) fn new(file: File, keeps: bool) -> Log {
+        Log { file, kept: keeps.then(RefCell::default) }
     }
 
     /// The headers of the first `in_use` chunks that `wanted` picks, a thread's in its own order.
     pub(super) fn chunks(&self, in_use: usize, wanted: impl Fn(&Header) -> bool) -> Vec<(usize, Header)> {
         let mut bytes = vec![0; in_use.min(CHUNKS_MAX) * HEADER_BYTES];
         let n = read_up_to(&self.file, &mut bytes, header_offset(0) as u64);
+        let is_kept = |h: &Header| {
+            self.kept.as_ref().is_some_and(|kept| kept.borrow().contains(&(h.thread, h.sequence)))
+        };
+        let wanted = |header: &Header| wanted(header) && !is_kept(header);
         let headers = bytes[..n]
             .chunks_exact(HEADER_BYTES)
             .map(|b| b.try_into().map_or_else(|_| Header::default(), Header::parse));
@@ -65,6 +74,10 @@ impl Log {
     /// process may have found the collector dead and written it out itself.
     pub(super) fn free(&self, index: usize, read: &Header) {
         let offset = header_offset(index);
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().insert((read.thread, read.sequence));
+            return;
+        }
         if self.header(index) != *read {
             return;
         }

@@ -69,6 +69,13 @@ impl Output {
         Output { to, summary: Summary::default(), pace, heartbeats, tap: None, chunk }
     }
 
+    /// Leaves it to others to print what goes wrong with the trace.
+    pub(super) fn print_nothing(&mut self) {
+        if let To::Native(sink) = &mut self.to {
+            sink.is_quiet = true;
+        }
+    }
+
     /// Has somebody look on.
     pub(super) fn tap(&mut self, tap: SharedTap) {
         self.tap = Some(tap);

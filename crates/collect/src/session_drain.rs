@@ -61,9 +61,9 @@ pub(super) struct SessionDrain {
 }
 
 impl SessionDrain {
-    /// The session `key` of `base`, when its files are there. A half-made one whose process has ended is
-    /// removed: nothing was recorded in it.
-    pub(super) fn open(base: &Path, key: SessionKey) -> Option<SessionDrain> {
+    /// The session `key` of `base`, when its files are there; `keeps`: of a dead process nothing is taken out of them. A
+    /// half-made one whose process has ended is removed: nothing was recorded in it.
+    pub(super) fn open(base: &Path, key: SessionKey, keeps: bool) -> Option<SessionDrain> {
         let directory = base_directory::session_path(base, key);
         let SessionKey { pid, created_mono_ns } = key;
         let files = || {
@@ -92,7 +92,7 @@ impl SessionDrain {
             directory,
             head: SessionHead::new(head),
             defs,
-            log: Log::new(log),
+            log: Log::new(log, keeps && alive.is_none()),
             alive,
             namespace,
             samples: memory.sample().into_iter().collect(),

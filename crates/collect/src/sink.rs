@@ -35,6 +35,7 @@ pub(crate) struct Sink {
     /// Bytes that are in the file.
     written: u64,
     failure: Option<String>,
+    pub(crate) is_quiet: bool,
     /// What is not in it since then.
     unwritten: Unwritten,
     /// What was cut off of the ring when it became a trace.
@@ -79,6 +80,7 @@ impl Sink {
             target,
             written: 0,
             failure: None,
+            is_quiet: false,
             unwritten: Unwritten::default(),
             cut: Evicted::default(),
         };
@@ -192,8 +194,10 @@ impl Sink {
     }
 
     fn failed(&mut self, what: String) {
-        diagnostics::error(&what);
-        diagnostics::hint("the program keeps running; what the trace lacks from here on is counted");
+        if !self.is_quiet {
+            diagnostics::error(&what);
+            diagnostics::hint("the program keeps running; what the trace lacks from here on is counted");
+        }
         self.failure = Some(what);
     }
 

@@ -8,6 +8,7 @@ use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use heapscribe_wire::record::Call;
 
+use heapscribe_session::SessionKey;
 use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::level::Level;
@@ -68,6 +69,8 @@ pub struct Summary {
     pub written: Vec<Written>,
     /// Retained sessions of processes that were killed.
     pub killed_sessions: Vec<std::path::PathBuf>,
+    /// Sessions that are in the trace and were not removed.
+    pub written_sessions: Vec<SessionKey>,
     /// Those of processes whose end nobody saw, which may have been killed.
     pub unseen_sessions: Vec<std::path::PathBuf>,
     /// Statistics of heaps whose processes have ended.

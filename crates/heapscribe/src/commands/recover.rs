@@ -27,10 +27,19 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if ring::is_ring(&args.dir) {
         return of_ring(args);
     }
-    base_directory::check_owner(&args.dir)?;
-    if !base_directory::has_sessions(&args.dir) {
-        let what = format!("there is no session in {}", args.dir.display());
-        return Err(Problem::new(what, "it may have been recovered already").into());
+    let is_there = args.dir.exists();
+    if is_there {
+        base_directory::check_owner(&args.dir)?;
+    }
+    if !is_there || !base_directory::has_sessions(&args.dir) {
+        let dir = args.dir.display();
+        let what =
+            if is_there { format!("there is no session in {dir}") } else { format!("{dir} is not there") };
+        return Err(Problem::new(
+            what,
+            "it may have been recovered already; `heapscribe ps` lists what is left",
+        )
+        .into());
     }
     // One that was left by an older version says nothing of itself.
     let origin = Origin::of(&args.dir).unwrap_or_else(|| Origin {
@@ -45,29 +54,8 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if !first.as_ref().is_some_and(|first| is_same(first, &args.output)) {
         reject_existing(&args.output, args.force)?;
     }
-    let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
-    let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
-    let rest = if first.is_some() { with_suffix(&args.output, "rest") } else { args.output.clone() };
-    let level = heapscribe_formats::native::write::DEFAULT_LEVEL;
-    let mut drain = Drain::new(&args.dir, &rest, level, None, &info, None)?;
-    if let Some(before) = origin.trace.as_ref().filter(|_| first.is_none()) {
-        drain.begins_late(held_elsewhere(&args.dir, before));
-        message::note(&format!(
-            "this takes the rest out of {}; it cannot be joined with {} any more",
-            args.dir.display(),
-            begun(before)
-        ));
-    }
-    drain.pass();
-    let living = drain.living();
-    let (summary, failure) = drain.finish(None);
-    let mut is_whole = failure.is_none();
-    match &first {
-        Some(first) => is_whole &= joined(args, first, &rest, &summary)?,
-        None => {
-            message::block(&record_summary::summary(&summary, &rest, failure.is_some(), is_full, true));
-        }
-    }
+    let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info.clone() };
+    let (living, mut is_whole) = written(args, &origin, first.as_deref(), &info)?;
     if let Some(before) = origin.trace.filter(|before| first.is_none() && !is_same(before, &args.output)) {
         is_whole = false;
         message::note(&format!(
@@ -84,9 +72,78 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     } else {
         base_directory::remove_base(&args.dir);
         let (dir, trace) = (args.dir.display(), args.output.display());
-        message::note(&format!("{dir} is removed: what it held is in {trace}"));
+        if !args.dir.exists() {
+            message::note(&format!("{dir} is removed: what it held is in {trace}"));
+        }
     }
     Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
+}
+
+/// Writes what is in the sessions, joined with what `record` had written if that is `first`, and removes the sessions then.
+/// How many processes live, and whether all could be written.
+fn written(
+    args: &RecoverArgs,
+    origin: &Origin,
+    first: Option<&Path>,
+    info: &SessionInfo,
+) -> Result<(usize, bool)> {
+    let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
+    let rest = if first.is_some() { with_suffix(&args.output, "rest") } else { args.output.clone() };
+    let level = heapscribe_formats::native::write::DEFAULT_LEVEL;
+    let mut drain = Drain::new(&args.dir, &rest, level, None, info, None)?;
+    if let Some(before) = origin.trace.as_ref().filter(|_| first.is_none()) {
+        drain.begins_late(held_elsewhere(&args.dir, before));
+    }
+    let is_running = running(&args.dir).is_some();
+    drain.keep_sessions();
+    drain.pass();
+    let living = drain.living();
+    let (summary, failure) = drain.finish(None);
+    if let Some(failure) = &failure {
+        if first.is_some() || !is_running {
+            return Err(not_written(args, &rest, is_running, failure).into());
+        }
+        message::failure(failure);
+        message::hint("the processes that live go on; what the trace lacks from here on is counted");
+    }
+    if let Some(before) = origin.trace.as_ref().filter(|_| first.is_none()) {
+        message::note(&format!(
+            "this takes the rest out of {}; it cannot be joined with {} any more",
+            args.dir.display(),
+            begun(before)
+        ));
+    }
+    let mut is_whole = failure.is_none();
+    match first {
+        Some(first) => {
+            let joined = joined(args, first, &rest, &summary);
+            is_whole &= joined.map_err(|e| not_written(args, &rest, is_running, &format!("{e:#}")))?;
+        }
+        None => {
+            message::block(&record_summary::summary(&summary, &rest, failure.is_some(), is_full, true));
+        }
+    }
+    if failure.is_none() {
+        summary.written_sessions.iter().for_each(|key| base_directory::remove_session(&args.dir, *key));
+    }
+    Ok((living, is_whole))
+}
+
+/// That a trace could not be written. What was written of it is removed where all is still in the sessions.
+fn not_written(args: &RecoverArgs, rest: &Path, is_running: bool, why: &str) -> Problem {
+    let dir = args.dir.display();
+    let _ = std::fs::remove_file(with_suffix(&args.output, "joined")); // or it was not made
+    if is_running {
+        return Problem::new(why, format!("what was taken out of {dir} is in {}", rest.display()));
+    }
+    let _ = std::fs::remove_file(rest); // or it was not made
+    let only = if args.rest_only { " --rest-only" } else { "" };
+    Problem::new(
+        why,
+        format!(
+            "all is still in {dir}; write it where there is room: heapscribe recover {dir}{only} -o TRACE"
+        ),
+    )
 }
 
 /// What of these sessions is in the trace that `record` had begun, or in the ring, or in the trace that was made of it.
@@ -204,12 +261,12 @@ fn lacks_beginning<S: Source>(trace: &Trace<S>) -> bool {
 /// Joins what `record` had written with the rest; whether all of both could be read.
 fn joined(args: &RecoverArgs, first: &Path, rest: &Path, summary: &Summary) -> Result<bool> {
     let new = with_suffix(&args.output, "joined");
-    let stays = || format!("what `record` had not written stays in {}", rest.display());
+    let written = || format!("cannot write {}", new.display());
     let (first_source, rest_source) = (source(first)?, source(rest)?);
     let before = calls(&first_source)?;
-    let out = std::fs::File::create(&new).with_context(stays)?;
-    let joined = join::join(&first_source, &rest_source, out).with_context(stays)?;
-    std::fs::rename(&new, &args.output).with_context(stays)?;
+    let out = std::fs::File::create(&new).with_context(written)?;
+    let joined = join::join(&first_source, &rest_source, out).with_context(written)?;
+    std::fs::rename(&new, &args.output).with_context(written)?;
     let _ = std::fs::remove_file(rest);
     joined.problems.iter().for_each(|problem| message::warning(problem));
     let (all, trace) = (calls(&source(&args.output)?)?, args.output.display());

@@ -272,6 +272,21 @@ mod tests {
     use super::*;
     use crate::own::tests::tree;
 
+    /// Nothing is listed with `0.0 %`, and no part of the rest is said to be nothing.
+    #[test]
+    fn what_rounds_to_nothing_is_not_listed() {
+        for whole in [1, 999, 1000, 1999, 2000, 2001, 1_000_000, u64::MAX] {
+            for figure in
+                [1, whole / 2001, whole / 2000, whole / 2000 + 1, whole / 1999 + 1, whole / 2, whole]
+            {
+                let shown = percent(figure, whole);
+                let is_nothing = shown == "0.0 %";
+                assert!(!(is_worth_showing(figure, whole) && is_nothing), "{figure} of {whole}: {shown}");
+                assert_ne!(share(figure, whole), "0.0 %", "{figure} of {whole}");
+            }
+        }
+    }
+
     #[test]
     fn stacks_of_one_own_caller_have_parts_and_what_was_printed_is_named() {
         let (tree, stacks) = tree(&[

@@ -1,0 +1,41 @@
+//! `recover` where it cannot write what it has to: all of it stays in the sessions, for the next one.
+
+use std::fs;
+use std::path::Path;
+
+use crate::disk::Tmpfs;
+use crate::kill::{printed, recovered, without_record};
+use crate::support::{Place, may_mount_or_skip};
+
+/// Of 700,407 events 691,959 were lost: "DIR is removed: what it held is in full/rest.hst".
+#[test]
+fn a_full_disk_takes_nothing_out_of_sessions() {
+    if !may_mount_or_skip("mount") {
+        return;
+    }
+    let (place, sessions) = (Place::new(), Place::new());
+    let (worker, left) = without_record(&place, &sessions, 3, &[]);
+    worker.kill();
+    let counted = worker.counted().calls.all();
+    let disk = Tmpfs::new(&place, "64k");
+    let (trace, there) = (worker.run.trace(), disk.at.join("all.hst"));
+    for words in [&["recover", "-o"][..], &["recover", "--rest-only", "-o"]] {
+        let refused = printed(words, &[&there, &left], 1);
+        assert!(refused.contains("No space left on device"), "{refused}");
+        assert!(
+            refused.contains(&format!("all is still in {}; write it where", left.display())),
+            "{refused}"
+        );
+        assert!(!refused.contains("is removed") && !refused.contains("keeps running"), "{refused}");
+        assert_eq!(fs::read_dir(&disk.at).unwrap().count(), 0, "a part of a trace is left");
+    }
+    let (whole, said) = recovered(&place, &left, &trace, 3);
+    assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
+    for (place, words) in [(&*left, " is not there"), (Path::new("/dev/null/x"), " is not there")] {
+        let refused = printed(&["recover", "-o"], &[&there, place], 1);
+        assert!(
+            refused.contains(words) && refused.contains("it may have been recovered already"),
+            "{refused}"
+        );
+    }
+}
