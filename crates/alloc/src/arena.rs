@@ -60,6 +60,12 @@ impl Arena {
         self.total.load(Ordering::Relaxed)
     }
 
+    /// Bytes allocated so far.
+    pub fn used_bytes(&self) -> usize {
+        let regions = self.regions.iter().take_while(|region| region.base.load(Ordering::Relaxed) != 0);
+        regions.map(|region| region.used.load(Ordering::Relaxed)).sum()
+    }
+
     /// From now on every allocation fails.
     pub fn seal(&self) {
         self.sealed.store(true, Ordering::Relaxed);

@@ -169,7 +169,7 @@ fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {
     thread.sequence.set(sequence + 1);
     let begin_ticks = session.ticks().max(thread.last_ticks.get());
     thread.last_ticks.set(begin_ticks);
-    session.head.own_bytes.store(memory::total_bytes() as u64, Ordering::Relaxed);
+    session.head.own_bytes.store(memory::in_use_bytes() as u64, Ordering::Relaxed);
     chunk.header.begin(&Opening {
         thread: thread.id.get().0,
         sequence,

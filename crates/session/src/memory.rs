@@ -1,14 +1,16 @@
 //! How much memory a recorded process has by the kernel's count, without what the recorder has of it.
 //!
 //! The kernel counts the pages of a session's files that the process has touched as its own: of a million blocks of
-//! 64 bytes 39 MiB of 117. They are as many as these files take, which the file system says. What the recorder has
-//! besides, private memory, is not taken off: it is 0.1 MiB there.
+//! 64 bytes 39 MiB of 117. They are as many as these files take, which the file system says. What it has besides, private
+//! memory, its head says: 0.1 MiB there, 15 of 57 MiB in a Python with 200,000 frames of different call paths.
 
 use std::fs::{self, File};
+use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use heapscribe_formats::model::MemorySample;
+use heapscribe_wire::head::SharedHead;
 
 use crate::clock::monotonic_ns;
 
@@ -17,28 +19,38 @@ pub struct Memory {
     statm: Option<File>,
     /// The session whose files are not the program's.
     session: Option<PathBuf>,
+    head: Option<File>,
 }
 
 /// The files of a session that its process maps.
 const MAPPED: [&str; 5] = ["head", "defs", "live", "log", "threads"];
+/// Where its head has how much private memory it has.
+const OWN_BYTES_AT: u64 = offset_of!(SharedHead, own_bytes) as u64;
 /// The unit of a file's blocks.
 const BLOCK_BYTES: u64 = 512;
 
 impl Memory {
     /// That of process `pid`; without samples when it has ended.
     pub fn of(pid: u32) -> Memory {
-        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None }
+        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None, head: None }
     }
 
     /// The same without what the recorder has in the files of a session.
     pub fn without(self, session: &Path) -> Memory {
-        Memory { session: Some(session.to_owned()), ..self }
+        Memory { session: Some(session.to_owned()), head: File::open(session.join("head")).ok(), ..self }
     }
 
     /// What the recorder has in the files of the session.
     fn recorder_bytes(&self) -> u64 {
         let files = self.session.iter().flat_map(|session| MAPPED.map(|name| session.join(name)));
         files.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * BLOCK_BYTES)).sum()
+    }
+
+    /// What it has of private memory.
+    fn private_bytes(&self) -> u64 {
+        let mut word = [0; 8];
+        let read = self.head.as_ref().map(|head| head.read_exact_at(&mut word, OWN_BYTES_AT));
+        if matches!(read, Some(Ok(()))) { u64::from_le_bytes(word) } else { 0 }
     }
 
     /// A sample; `None` when the process has ended.
@@ -50,9 +62,10 @@ impl Memory {
         let mut next = || Some(pages.next()?.ok()? * page_bytes);
         let (virtual_bytes, rss_bytes, shared_bytes) = (next()?, next()?, next()?);
         let recorder_bytes = self.recorder_bytes().min(shared_bytes);
+        let private_bytes = self.private_bytes().min(rss_bytes.saturating_sub(shared_bytes));
         (rss_bytes > 0).then_some(MemorySample {
             mono_ns: monotonic_ns(),
-            rss_bytes: rss_bytes - recorder_bytes.min(rss_bytes),
+            rss_bytes: rss_bytes - (recorder_bytes + private_bytes).min(rss_bytes),
             shared_bytes: shared_bytes - recorder_bytes,
             virtual_bytes,
         })

@@ -9,7 +9,7 @@
 //!     64  defs committed u64  72  chunks in use u32 76  threads so far u32
 //!     80  live units in use   84  drainer heartbeat u32 (the drainer's only word)
 //!     88  created mono ns of the process that forked this one, 0 for an exec'd image
-//!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
+//!     96  spilled bytes u64  104  private memory that the recorder has in use u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    120  leaving u64: 1 once the process has begun to exit by itself, 2 to exec; 0 in one that was killed
 //!    128  drops: a u64 counter for each reason, 32 of them; the records of threads count cut stacks, too, see

@@ -1,5 +1,6 @@
 //! What a finding is: its kind, how bad it is, how sure, its figures and the stacks that it is about.
 
+use super::limits;
 use crate::answer::{Amount, NodeId};
 
 /// A kind of finding. The order is that of findings of one severity.
@@ -51,6 +52,24 @@ impl Kind {
     /// The one with this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The fewest bytes that one is about: samples that find less for sure exclude it. `u64::MAX` where bytes that no
+    /// sample hit hide none.
+    pub fn bytes_min(self) -> u64 {
+        match self {
+            Kind::Sampling | Kind::Arenas | Kind::ResidentExcess => u64::MAX,
+            Kind::Growth => limits::GROWTH_BYTES,
+            Kind::Leak => limits::LEAK_BYTES,
+            Kind::Burst => limits::BURST_RISE_BYTES,
+            Kind::Section => limits::SECTION_BYTES,
+            Kind::LateFree => limits::LATE_FREE_BLOCK_BYTES,
+            Kind::Rounding => limits::ROUNDING_BYTES,
+            Kind::ReallocGrowth => limits::SMALL_STEPS_COPIED_BYTES,
+            // Blocks of one byte.
+            Kind::Temporary => limits::TEMPORARY_BLOCKS,
+            Kind::ForeignFree => limits::FOREIGN_FREE_BLOCKS,
+        }
     }
 
     /// Its name.

@@ -3,7 +3,7 @@
 use heapscribe_wire::head::LossReason;
 
 use super::finding::Level;
-use super::limits::{HIGH_BYTES, HIGH_PERCENT, MEDIUM_BYTES, MEDIUM_PERCENT};
+use super::limits::{HIGH_BYTES, HIGH_PERCENT, LEAK_BYTES, MEDIUM_BYTES, MEDIUM_PERCENT};
 use crate::answer::{Answer, Dropped, Process};
 
 /// Whether a part is at least so many percent of a whole.
@@ -17,6 +17,16 @@ pub(super) fn of_bytes(bytes: u64, answer: &Answer) -> Level {
         _ if bytes >= HIGH_BYTES && is_part(bytes, HIGH_PERCENT, answer.peak.bytes) => Level::High,
         _ if bytes >= MEDIUM_BYTES && is_part(bytes, MEDIUM_PERCENT, answer.peak.bytes) => Level::Medium,
         _ => Level::Low,
+    }
+}
+
+/// The fewest bytes that a finding of this severity is about, beside the peak.
+pub fn bytes_min(severity: Level, answer: &Answer) -> u64 {
+    let part = |percent: u64| (u128::from(answer.peak.bytes) * u128::from(percent)).div_ceil(100) as u64;
+    match severity {
+        Level::High => HIGH_BYTES.max(part(HIGH_PERCENT)),
+        Level::Medium => MEDIUM_BYTES.max(part(MEDIUM_PERCENT)),
+        Level::Low => LEAK_BYTES,
     }
 }
 
@@ -88,6 +98,19 @@ mod tests {
         assert_eq!(may_be_freed(4_000_000, &process), expected, "{lost_events} {reason:?} {least:?}");
         let answer = Answer { processes: vec![Process::default(), process], ..Answer::default() };
         assert_eq!(may_be_freed_by_any(4_000_000, &answer), expected);
+    }
+
+    #[test]
+    fn a_severity_begins_with_its_fewest_bytes() {
+        for peak_bytes in [0, 1 << 20, 10_000_001] {
+            let peak = Peak { bytes: peak_bytes, ..Peak::default() };
+            let answer = Answer { peak, ..Answer::default() };
+            for severity in [Level::High, Level::Medium, Level::Low] {
+                let least = bytes_min(severity, &answer);
+                assert_eq!(of_bytes(least, &answer), severity, "{least} of {peak_bytes}");
+                assert!(of_bytes(least - 1, &answer) > severity || severity == Level::Low);
+            }
+        }
     }
 
     #[test]

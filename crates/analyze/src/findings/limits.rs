@@ -82,6 +82,8 @@ thresholds! {
     RESIDENT_EXCESS_BYTES = 16 << 20;
     /// ... if that is such a part of it.
     RESIDENT_EXCESS_PERCENT = 50;
+    /// ... for such a part of the recording.
+    RESIDENT_EXCESS_LASTS_PERCENT = 10;
 
     /// Resident memory without files is above what one heap took at its peak by so many bytes, ...
     ARENAS_BYTES = 16 << 20;

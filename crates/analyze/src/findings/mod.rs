@@ -24,4 +24,5 @@ mod temporary;
 
 pub use self::find::find;
 pub use self::finding::{Culprit, Evidence, Finding, Kind, Level};
+pub use self::judge::bytes_min;
 pub use self::owners::Owners;

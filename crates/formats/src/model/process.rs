@@ -119,7 +119,7 @@ pub struct ProcessEnd {
     pub drops: [u64; DROP_COUNTERS],
     /// Threads that had events.
     pub threads: u32,
-    /// Peak memory of the recorder itself, bytes.
+    /// Private memory that the recorder has in use, bytes.
     pub own_bytes: u64,
     /// What its threads wrote out themselves because nobody drained them, bytes.
     pub spilled_bytes: u64,

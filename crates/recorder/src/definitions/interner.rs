@@ -24,7 +24,6 @@ use super::writer::DefinitionWriter;
 use crate::platform::lock::Held;
 use crate::platform::memory;
 use crate::unwind::{Frame, PathHash};
-use heapscribe_nolibc::sys;
 
 const FIRST_CAPACITY: usize = 4096;
 
@@ -83,14 +82,9 @@ impl Table {
     /// Discards the pages of a table that nobody looks into any more, but for the first, whose capacity
     /// readers may still use.
     fn discard(&self) {
-        const PAGE_BYTES: usize = 4096;
-        let begin = (ptr::from_ref(self) as usize + size_of::<Table>()).next_multiple_of(PAGE_BYTES);
-        let end = (ptr::from_ref(self) as usize + Table::bytes(self.capacity)) & !(PAGE_BYTES - 1);
-        if begin < end {
-            // SAFETY: whole pages of the table's own entries, which are atomic integers that may turn to
-            // zero at any time. Locked pages cannot be discarded, and stay.
-            let _ = unsafe { sys::advise(begin as *mut u8, end - begin, sys::Advice::DontNeed) };
-        }
+        let begin = ptr::from_ref(self) as usize;
+        // SAFETY: the table's own entries, which are atomic integers that may turn to zero at any time.
+        unsafe { memory::discard(begin + size_of::<Table>(), begin + Table::bytes(self.capacity)) };
     }
 }
 

@@ -89,6 +89,7 @@ pub(super) unsafe fn create(
     // `present` is a byte per unit; only the thread that makes the session takes memory now.
     let (head, live, steps) = unsafe {
         let present = memory::alloc_alone(sizes.live / LIVE_UNIT_BYTES).ok_or(Errno::ENOMEM)?.cast();
+        memory::count_empty(sizes.live / LIVE_UNIT_BYTES); // a page of it for 64 MiB of table
         let steps = memory::alloc_alone(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
         (&*head.at(0).cast::<SharedHead>(), LiveTable::new(live, present, granule_shift), steps)
     };

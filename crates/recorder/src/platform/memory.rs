@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use heapscribe_alloc::arena::Arena;
 use heapscribe_nolibc::sys::{self, Advice};
@@ -34,9 +35,32 @@ pub(crate) unsafe fn alloc_alone(len_bytes: usize) -> Option<NonNull<u8>> {
     unsafe { ARENA.alloc(len_bytes) }
 }
 
-/// Bytes of private memory taken so far.
-pub(crate) fn total_bytes() -> usize {
-    ARENA.total_bytes()
+/// Of what was allocated, what has no pages: given back, or hardly ever written.
+static EMPTY_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of private memory in use: what of the program's resident memory is not its own.
+pub(crate) fn in_use_bytes() -> usize {
+    ARENA.used_bytes().saturating_sub(EMPTY_BYTES.load(Ordering::Relaxed))
+}
+
+/// Of what was allocated so many bytes have no pages, or next to none.
+pub(crate) fn count_empty(len_bytes: usize) {
+    EMPTY_BYTES.fetch_add(len_bytes, Ordering::Relaxed);
+}
+
+/// Discards the whole pages among these bytes.
+///
+/// # Safety
+/// * The range is of memory that was allocated here, and of atomic integers that may turn to zero at any time.
+pub(crate) unsafe fn discard(begin: usize, end: usize) {
+    const PAGE_BYTES: usize = 4096;
+    let (begin, end) = (begin.next_multiple_of(PAGE_BYTES), end & !(PAGE_BYTES - 1));
+    if begin < end {
+        // SAFETY: the caller's: whole pages of ours that may turn to zero. Locked pages cannot be discarded, and stay.
+        if unsafe { sys::advise(begin as *mut u8, end - begin, Advice::DontNeed) }.is_ok() {
+            count_empty(end - begin);
+        }
+    }
 }
 
 /// Nothing more is allocated: for tests that show that the hot path allocates nothing.
@@ -60,6 +84,7 @@ pub(crate) unsafe fn restart_in_child() {
             unsafe { base.as_ptr().write_bytes(0, len_bytes) };
         }
     }
+    EMPTY_BYTES.store(0, Ordering::Relaxed);
     // SAFETY: this is the only thread, and nothing from before is used again; `empty` zeroes the pages one way
     // or the other.
     unsafe { ARENA.restart(empty) };

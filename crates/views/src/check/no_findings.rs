@@ -10,6 +10,7 @@ use super::unit::Unit;
 use super::unwanted::Unwanted;
 use super::verdict::{Culprit, Finding, Reason, Verdict};
 use crate::losses;
+use crate::open_end::OpenEnd;
 
 /// What findings are judged by.
 pub struct Judged<'a> {
@@ -40,7 +41,12 @@ impl Judged<'_> {
             rule: rule.clone(),
             process: None,
             verdict,
-            found: Some(Figure { value: count, variance: 0.0, low: count, high: count }),
+            found: (verdict != Verdict::Undecided).then_some(Figure {
+                value: count,
+                variance: 0.0,
+                low: count,
+                high: count,
+            }),
             is_bounded: false,
             limit: 0.0,
             unit: Unit::Findings,
@@ -51,12 +57,16 @@ impl Judged<'_> {
         }
     }
 
-    /// A leak beside missing events may have been freed unseen, and what a signal killed is not seen to leak. Of other
-    /// kinds nothing is found that may be so.
+    /// A leak beside missing events may have been freed unseen, what a signal killed is not seen to leak, and what grows
+    /// to the end of an unfinished trace is not seen to be never freed. Of other kinds nothing is found that may be so.
     fn is_certain(&self, one: &Reason) -> bool {
-        let Evidence::Leak { killed_by, .. } = one.finding.evidence else { return true };
         let least = self.answer.bounds.as_ref().map(|bounds| bounds.leaked.bytes.low);
-        killed_by.is_none() && least != Some(0)
+        match one.finding.evidence {
+            Evidence::Leak { killed_by, .. } => killed_by.is_none() && least != Some(0),
+            // What a trace that was cut has live may be freed in the next instant.
+            Evidence::Growth { .. } => OpenEnd::of_any(self.answer).is_none(),
+            _ => true,
+        }
     }
 
     /// Why it proves nothing that there is no such finding.
@@ -70,7 +80,7 @@ impl Judged<'_> {
         if answer.evicted.is_of_ring() {
             gaps.push("a ring does not have all events".to_owned());
         }
-        gaps.extend(unwanted.gaps(answer, self.has_times).into_iter().map(str::to_owned));
+        gaps.extend(unwanted.gaps(answer, self.has_times));
         let too_coarse = seen.iter().find(|one| one.finding.kind == Kind::Sampling);
         gaps.extend(too_coarse.map(|one| one.summary.trim_end_matches('.').to_owned()));
         gaps
