@@ -74,9 +74,19 @@ pub fn time(ns: u64, counts_calls: bool) -> String {
     if counts_calls { counted(ns, "call") } else { duration(ns) }
 }
 
-/// `12.3 %`.
+/// `12.3 %`, and `less than 0.1 %` of what is little and not nothing.
 pub fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 })
+    percent_or(part, whole, "less than 0.1 %")
+}
+
+/// The same for a column: `< 0.1 %`.
+pub fn percent_cell(part: u64, whole: u64) -> String {
+    percent_or(part, whole, "< 0.1 %")
+}
+
+fn percent_or(part: u64, whole: u64, little: &str) -> String {
+    let percent = if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
+    if percent > 0.0 && percent < 0.05 { little.to_owned() } else { format!("{percent:.1} %") }
 }
 
 /// `2026-11-21 10:15:00 UTC`, from ns since 1970.
@@ -135,6 +145,10 @@ mod tests {
         assert_eq!(exact_bytes((3 << 20) + 1), "3,145,729 bytes (3.00 MiB)");
         assert_eq!([duration(0), duration(1_500), duration(12_345_678)], ["0 ns", "1.50 us", "12.3 ms"]);
         assert_eq!([duration(61_000_000_000), percent(1, 3), percent(1, 0)], ["61.0 s", "33.3 %", "0.0 %"]);
+        assert_eq!(
+            [percent(1, 2000), percent(1, 2001), percent_cell(1, 2001)],
+            ["0.1 %", "less than 0.1 %", "< 0.1 %"]
+        );
     }
 
     #[test]

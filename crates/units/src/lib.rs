@@ -15,7 +15,8 @@ mod locale;
 mod parse;
 
 pub use format::{
-    bytes, count, counted, date, duration, exact_bytes, percent, plural, short_bytes, time, timestamp,
+    bytes, count, counted, date, duration, exact_bytes, percent, percent_cell, plural, short_bytes, time,
+    timestamp,
 };
 pub use locale::{about, plus_minus, use_ascii};
 pub use parse::{parse_bytes, parse_duration, parse_percent, parse_rate};

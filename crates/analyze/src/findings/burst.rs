@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::finding::{Evidence, Finding, Kind};
+use super::finding::{Evidence, Finding, Kind, There};
 use super::judge;
 use super::limits::BURST_THERE_PERCENT;
 use super::owners::{Owned, OwnerKey, Owners, culprits};
@@ -17,6 +17,11 @@ pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
     let there = owners.ranked(answer, |stack| stack.before_peak);
     let is_much =
         |owned: &&Owned<'_>| judge::is_part(owned.amount.bytes, BURST_THERE_PERCENT, answer.peak.bytes);
+    let held = |owned: &Owned<'_>| There {
+        node: owned.culprit().node,
+        before_bytes: owned.amount.bytes,
+        at_peak_bytes: at_peak(key(owned, owners), answer, owners),
+    };
     let rose_bytes = answer.peak.bytes.saturating_sub(ascent.bytes);
     let (culprits, more) = culprits(&ranked);
     let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
@@ -32,7 +37,7 @@ pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
             within_ns: answer.peak.time_ns.saturating_sub(ascent.time_ns),
             peak_bytes: answer.peak.bytes,
             there_bytes: ascent.bytes,
-            there: there.first().filter(is_much).map(|owned| owned.culprit().node),
+            there: there.first().filter(is_much).map(held),
         },
         culprits,
         more,
@@ -55,6 +60,12 @@ fn risen<'a>(answer: &'a Answer, owners: &Owners) -> Vec<Owned<'a>> {
 
 fn key(owned: &Owned<'_>, owners: &Owners) -> OwnerKey {
     owners.key(owned.culprit().node)
+}
+
+/// What an owner held at the peak.
+fn at_peak(owner: OwnerKey, answer: &Answer, owners: &Owners) -> u64 {
+    let its = answer.stacks.iter().filter(|stack| owners.key(stack.node) == owner);
+    its.map(|stack| stack.at_peak.bytes).fold(0, u64::saturating_add)
 }
 
 fn rise(stack: &Stack) -> Amount {

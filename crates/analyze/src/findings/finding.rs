@@ -91,6 +91,17 @@ impl Kind {
     }
 }
 
+/// Who held most before the heap rose to its peak, by its stack with most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct There {
+    /// That stack.
+    pub node: NodeId,
+    /// What it held then.
+    pub before_bytes: u64,
+    /// What it held at the peak.
+    pub at_peak_bytes: u64,
+}
+
 /// How much a finding matters, or how sure it is; the most first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "each is what its name says")]
@@ -146,9 +157,10 @@ pub enum Evidence {
         error: f64,
         rising_steps: u64,
     },
-    /// Live when its process ended, or when this signal killed it.
+    /// Live when its process ended, or when this signal killed it, without what may stay until then.
     Leak {
         left: Amount,
+        on_purpose: Amount,
         owners: u64,
         oldest_ns: Option<u64>,
         killed_by: Option<i32>,
@@ -159,7 +171,7 @@ pub enum Evidence {
         within_ns: u64,
         peak_bytes: u64,
         there_bytes: u64,
-        there: Option<NodeId>,
+        there: Option<There>,
     },
     /// One heap cannot have taken more than `heap_bytes_max`; with an arena for each of these threads it can.
     Arenas {

@@ -15,8 +15,8 @@ pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
     let signals: BTreeSet<Option<i32>> = ended().map(|process| killed_by(process, answer)).collect();
     // None, of those that exited, is the first.
     let of_signal = |signal| {
-        let held = held(ended().filter(|process| killed_by(process, answer) == signal), owners);
-        finding(&held, signal, answer, owners)
+        let (held, on_purpose) = held(ended().filter(|process| killed_by(process, answer) == signal), owners);
+        finding(&held, on_purpose, signal, answer, owners)
     };
     signals.into_iter().filter_map(of_signal).collect()
 }
@@ -31,19 +31,24 @@ fn killed_by(process: &Process, answer: &Answer) -> Option<i32> {
     }
 }
 
-/// What processes held at their ends, by stack.
-fn held<'a>(processes: impl Iterator<Item = &'a Process>, owners: &Owners) -> BTreeMap<NodeId, Amount> {
+/// What processes held at their ends, by stack, and what of it may stay.
+fn held<'a>(
+    processes: impl Iterator<Item = &'a Process>,
+    owners: &Owners,
+) -> (BTreeMap<NodeId, Amount>, Amount) {
     let mut held: BTreeMap<NodeId, Amount> = BTreeMap::new();
+    let mut on_purpose = Amount::default();
     for Holder { node, held: of_stack } in processes.flat_map(|process| &process.leaked_stacks) {
-        if !owners.of_runtime.contains(node) {
-            held.entry(*node).or_default().add(of_stack);
-        }
+        let is_accepted = owners.of_runtime.contains(node);
+        let of = if is_accepted { &mut on_purpose } else { held.entry(*node).or_default() };
+        of.add(of_stack);
     }
-    held
+    (held, on_purpose)
 }
 
 fn finding(
     held: &BTreeMap<NodeId, Amount>,
+    on_purpose: Amount,
     killed_by: Option<i32>,
     answer: &Answer,
     owners: &Owners,
@@ -65,7 +70,7 @@ fn finding(
         severity: if is_killed { Level::Low } else { severity(left.bytes, answer) },
         // Of a program of which nobody knows how it ended this may be true, too.
         confidence: if is_killed || answer.exit.is_none() { Level::Low } else { sure },
-        evidence: Evidence::Leak { left, owners: ranked.len() as u64, oldest_ns, killed_by },
+        evidence: Evidence::Leak { left, owners: ranked.len() as u64, oldest_ns, killed_by, on_purpose },
         culprits,
         more,
     })

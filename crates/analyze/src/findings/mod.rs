@@ -23,6 +23,6 @@ mod section;
 mod temporary;
 
 pub use self::find::find;
-pub use self::finding::{Culprit, Evidence, Finding, Kind, Level};
+pub use self::finding::{Culprit, Evidence, Finding, Kind, Level, There};
 pub use self::judge::bytes_min;
 pub use self::owners::Owners;

@@ -14,7 +14,7 @@ use super::state::State;
 use crate::live_estimate;
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
-use heapscribe_units::{about, count, counted, duration, percent, short_bytes};
+use heapscribe_units::{about, count, counted, duration, percent_cell, short_bytes};
 
 pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -204,7 +204,7 @@ fn line(row: &Row, growth: f64, all: u64) -> String {
         shrunk => format!("-{}", short_bytes(shrunk.unsigned_abs())),
     };
     let oldest = if row.oldest_ns == 0 { "-".to_owned() } else { duration(row.oldest_ns) };
-    let (live, share) = (short_bytes(row.live.bytes), percent(row.live.bytes, all));
+    let (live, share) = (short_bytes(row.live.bytes), percent_cell(row.live.bytes, all));
     format!("{live:>9} {share:>7} {:>9} {growth:>10} {oldest:>8}  {}", count(row.live.blocks), row.label)
 }
 

@@ -47,19 +47,22 @@ fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Val
         "more_stacks": finding.more,
     });
     if matches!(finding.rule, Rule::NoFindings(_)) {
-        object["findings"] = finding.reasons.iter().map(reason).collect();
+        let mut stacks = 0..finding.culprits.len();
+        let with_stack = |of: &Reason| reason(of, of.culprit.and_then(|_| stacks.next()));
+        object["findings"] = finding.reasons.iter().map(with_stack).collect();
     }
     object
 }
 
-/// A finding that the rule forbids; its stack is among those of the rule.
-fn reason(reason: &Reason) -> Value {
+/// A finding that the rule forbids, and which of the rule's stacks is its.
+fn reason(reason: &Reason, stack: Option<usize>) -> Value {
     json!({
         "kind": reason.finding.kind.name(),
         "severity": reason.finding.severity.name(),
         "confidence": reason.finding.confidence.name(),
         "summary": reason.summary,
         "try": reason.remedy,
+        "stack": stack,
     })
 }
 

@@ -96,13 +96,13 @@ fn evidence(evidence: &Evidence) -> Map<String, Value> {
             "process": process, "from_bytes": from_bytes, "to_bytes": to_bytes, "over_ns": over_ns,
             "bytes_per_second": tenth(bytes_per_second), "standard_error": tenth(error), "rising_steps": rising_steps,
         }),
-        Evidence::Leak { left, owners, oldest_ns, killed_by } => json!({
+        Evidence::Leak { left, owners, oldest_ns, killed_by, .. } => json!({
             "bytes": left.bytes, "blocks": left.blocks, "callers": owners, "oldest_ns": oldest_ns,
             "killed_by": killed_by,
         }),
         Evidence::Burst { rose_bytes, within_ns, peak_bytes, there_bytes, there } => json!({
             "rose_bytes": rose_bytes, "within_ns": within_ns, "peak_bytes": peak_bytes, "there_bytes": there_bytes,
-            "there_stack": there.map(|node| node.0),
+            "there_stack": there.map(|there| there.node.0),
         }),
         Evidence::Arenas { process, threads, anonymous_bytes, time_ns, heap_bytes_max, arenas_bytes_max } => {
             json!({

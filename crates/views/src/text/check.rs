@@ -85,8 +85,11 @@ fn culprits(
     stacks: &mut StackPrinter<'_>,
 ) -> io::Result<()> {
     stacks.begin(&format!("{} of {}", finding.rule.shown(), checked.whose(finding)));
+    let mut kinds = finding.reasons.iter().filter(|reason| reason.culprit.is_some());
     for (n, culprit) in finding.culprits.iter().enumerate() {
-        stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
+        let kind = kinds.next().map_or_else(String::new, |of| format!("{}: ", of.finding.kind.name()));
+        let figures = kind + &figures(checked, finding, culprit);
+        stacks.entry(out, n + 1, &figures, culprit.stack)?;
     }
     match finding.more {
         0 => Ok(()),

@@ -15,7 +15,7 @@ use super::stack_list::StackPrinter;
 use super::{Out, heading};
 use crate::coverage::{self, UnseenHeap};
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{bytes, counted, date, duration, percent, short_bytes};
+use heapscribe_units::{bytes, counted, date, duration, percent, percent_cell, short_bytes};
 
 /// What is less than this part of the resident size is not worth a line.
 const NOTEWORTHY: u64 = 50;
@@ -128,7 +128,12 @@ impl MemoryReport<'_> {
         let m = self.memory;
         heading(out, "What the resident memory is")?;
         let mut row = |name: &str, bytes: u64| {
-            writeln!(out, "  {name:<NAME$} {:>9} {:>8}", short_bytes(bytes), percent(bytes, m.resident_bytes))
+            writeln!(
+                out,
+                "  {name:<NAME$} {:>9} {:>8}",
+                short_bytes(bytes),
+                percent_cell(bytes, m.resident_bytes)
+            )
         };
         m.parts.iter().try_for_each(|part| row(words(part.name), part.bytes))?;
         row("resident", m.resident_bytes)

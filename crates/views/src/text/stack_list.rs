@@ -13,7 +13,7 @@ use super::out::{Out, heading};
 use super::shared::{Caller, Part, Places, Shared, shared};
 use crate::own::{Folded, Merged, OwnCaller, OwnCallers};
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
-use heapscribe_units::{counted, percent};
+use heapscribe_units::{counted, percent, percent_cell};
 
 /// Lines of one stack that a report shows.
 pub(super) const LINES_SHOWN: usize = 12;
@@ -244,7 +244,7 @@ fn print_parts(out: Out<'_>, parts: &[(Part, String)], whole: u64, what: &str) -
             1 => format!("stack {}", part.stack.0),
             several => counted(several, "stack"),
         };
-        writeln!(out, "      {:>6} {text}, {stacks}", percent(part.figure, whole))?;
+        writeln!(out, "      {:>6} {text}, {stacks}", percent_cell(part.figure, whole))?;
     }
     let rest = &parts[shown..];
     if rest.is_empty() {
@@ -262,7 +262,7 @@ pub(super) fn is_worth_showing(figure: u64, whole: u64) -> bool {
 
 /// A share that is not 0 although it is small.
 pub(super) fn share(figure: u64, whole: u64) -> String {
-    if is_worth_showing(figure, whole) { percent(figure, whole) } else { "less than 0.1 %".to_owned() }
+    percent(figure, whole)
 }
 
 #[cfg(test)]

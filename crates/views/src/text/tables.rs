@@ -8,7 +8,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
 
 use super::out::{Out, heading};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{bytes, count, counted, percent, short_bytes, time};
+use heapscribe_units::{bytes, count, counted, percent_cell, short_bytes, time};
 
 /// Width of the longest bar.
 const BAR: u64 = 20;
@@ -33,7 +33,7 @@ pub fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     for class in used {
         let range = format!("{} to {}", count(class.from_bytes), count(class.to_bytes));
         let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
-        let share = percent(class.count, answer.totals.allocations);
+        let share = percent_cell(class.count, answer.totals.allocations);
         writeln!(out, "  {range:>23} bytes {:>14} {share:>8} {bar}", count(class.count))?;
     }
     Ok(())
@@ -51,7 +51,7 @@ pub fn classes(
     for (range, blocks, bytes) in rows {
         let bar =
             "#".repeat((u128::from(bytes) * u128::from(BAR)).div_ceil(u128::from(most.max(1))) as usize);
-        let (share, blocks, bytes) = (percent(bytes, all_bytes), count(blocks), short_bytes(bytes));
+        let (share, blocks, bytes) = (percent_cell(bytes, all_bytes), count(blocks), short_bytes(bytes));
         writeln!(out, "  {range:>29} {blocks:>12} {bytes:>9} {share:>8} {bar}")?;
     }
     Ok(())
@@ -68,7 +68,7 @@ pub fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
             format!("{from} to {to}")
         };
         let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
-        let share = percent(class.count, answer.totals.frees);
+        let share = percent_cell(class.count, answer.totals.frees);
         writeln!(out, "  {range:>29} {:>14} {share:>8} {bar}", count(class.count))?;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Findings as lines of text: a sentence, whom it is about, what to try.
 
+use heapscribe_units::about;
+
 use super::describe::Described;
 
 /// Columns before a line of a finding that is not its first.
@@ -52,12 +54,19 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Words, and commands between backticks as one.
+/// What stands behind a number and is not parted from it.
+const UNITS: [&str; 17] = [
+    "%", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "byte", "bytes", "block", "blocks", "ns", "us", "ms",
+    "s", "h",
+];
+
+/// Words; commands between backticks are one, and so are numbers with their units.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_open = false;
     for part in text.split(' ').filter(|part| !part.is_empty()) {
-        match words.last_mut().filter(|_| is_open) {
+        let is_joined = |last: &String| is_open || is_of_number(last, part);
+        match words.last_mut().filter(|last| is_joined(last)) {
             Some(last) => {
                 last.push(' ');
                 last.push_str(part);
@@ -69,9 +78,25 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Whether a word is the unit of the number before it, or the number behind a mark of estimates.
+fn is_of_number(before: &str, word: &str) -> bool {
+    let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+    let is_number = before.ends_with(|c: char| c.is_ascii_digit());
+    is_number && UNITS.contains(&unit) || before.ends_with(about())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_their_units() {
+        assert_eq!(
+            wrapped("main held 10.0 MiB in 1 block, 93.1 %", 17, 2),
+            ["main held", "  10.0 MiB in", "  1 block, 93.1 %"]
+        );
+        assert_eq!(wrapped("It took about 4 s.", 16, 2), ["It took about", "  4 s."]);
+    }
 
     #[test]
     fn commands_are_not_broken() {

@@ -43,6 +43,9 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             "Reserve the size at once, or double it when it is used up; the largest block was {}.",
             short_bytes(*largest_bytes)
         ),
+        Evidence::LateFree { freed, .. } if freed.blocks == 1 => {
+            format!("If {who} does not need it to the end, free it after its last use.")
+        }
         Evidence::LateFree { .. } => {
             format!("If {who} does not need them to the end, free them after their last use.")
         }

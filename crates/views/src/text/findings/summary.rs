@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId};
 use heapscribe_analyze::estimate::Sampling;
-use heapscribe_analyze::findings::{Evidence, Finding};
+use heapscribe_analyze::findings::{Evidence, Finding, There};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{about, count, counted, duration, percent, plus_minus, short_bytes};
 
@@ -15,6 +15,8 @@ pub(super) struct Facts<'a> {
     pub(super) answer: &'a Answer,
     /// The own caller that it is about.
     pub(super) who: &'a str,
+    /// Why blocks that a leak leaves out may stay until the end.
+    pub(super) accepted: &'a str,
 }
 
 impl Facts<'_> {
@@ -62,8 +64,11 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
     let who = facts.who;
     match &finding.evidence {
         Evidence::Growth { .. } => growth(&finding.evidence, facts),
-        Evidence::Leak { left, killed_by, .. } => leak(finding, *left, *killed_by, facts),
-        Evidence::Burst { there, .. } => burst(finding, facts, there.map(name).filter(|other| other != who)),
+        Evidence::Leak { .. } => leak(finding, facts),
+        Evidence::Burst { there, .. } => {
+            let there = there.map(|there| (name(there.node), there));
+            burst(finding, facts, there.filter(|(other, _)| other != who))
+        }
         Evidence::Temporary { .. } => temporary(&finding.evidence, facts),
         Evidence::ReallocGrowth { steps, copied_bytes_max, .. } => format!(
             "{who} made blocks larger by less than a tenth {}, which may have copied up to {}",
@@ -160,7 +165,7 @@ fn rounding(evidence: &Evidence, facts: &Facts<'_>) -> String {
 }
 
 /// Whoever rose by more than the heap did so while others fell.
-fn burst(finding: &Finding, facts: &Facts<'_>, there: Option<String>) -> String {
+fn burst(finding: &Finding, facts: &Facts<'_>, there: Option<(String, There)>) -> String {
     let Evidence::Burst { rose_bytes, within_ns, peak_bytes, .. } = finding.evidence else {
         return String::new();
     };
@@ -171,7 +176,13 @@ fn burst(finding: &Finding, facts: &Facts<'_>, there: Option<String>) -> String 
         Ordering::Equal => format!("all of it asked for by {who}"),
         Ordering::Greater => format!("what {who} holds rose by {bytes}, while others held less"),
     };
-    let there = there.map_or_else(String::new, |other| format!("; {other} was merely there"));
+    let there = there.map_or_else(String::new, |(other, held)| {
+        let [before, at_peak] = [held.before_bytes, held.at_peak_bytes].map(|bytes| facts.bytes(bytes));
+        match held.at_peak_bytes >= held.before_bytes {
+            true => format!("; {other} held {before} before and still does"),
+            false => format!("; {other} held {before} before, and then {at_peak}"),
+        }
+    });
     let (rose, peak, within) = (facts.bytes(rose_bytes), facts.bytes(peak_bytes), duration(within_ns));
     format!("The heap rose by {rose} to its peak of {peak} within {within} and fell again: {share}{there}")
 }
@@ -184,7 +195,8 @@ pub(super) fn leak_bounds(answer: &Answer) -> Option<&Bounds> {
 }
 
 /// Beside a loss the bounds take the place of the figure.
-fn leak(finding: &Finding, left: Amount, killed_by: Option<i32>, facts: &Facts<'_>) -> String {
+fn leak(finding: &Finding, facts: &Facts<'_>) -> String {
+    let Evidence::Leak { left, on_purpose, killed_by, .. } = finding.evidence else { return String::new() };
     let (answer, who) = (facts.answer, facts.who);
     let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
     let share = if by == left.bytes { "all".to_owned() } else { percent(by, left.bytes) };
@@ -198,14 +210,26 @@ fn leak(finding: &Finding, left: Amount, killed_by: Option<i32>, facts: &Facts<'
                  {recorded} of which no free was recorded"
             );
         }
+        (None, None) if on_purpose.blocks > 0 => {
+            let (amount, besides) = (facts.amount(left), facts.amount(on_purpose));
+            return format!(
+                "Never freed: {amount}, besides {besides} {}; {who} asked for {share}{}",
+                facts.accepted,
+                unknown_end(answer, killed_by)
+            );
+        }
         (None, None) => format!("Never freed: {}", facts.amount(left)),
     };
-    let end = match (killed_by, answer.exit) {
+    format!("{seen}, {share} of it asked for by {who}{}", unknown_end(answer, killed_by))
+}
+
+/// Why what was live at the end may be no leak.
+fn unknown_end(answer: &Answer, killed_by: Option<i32>) -> &'static str {
+    match (killed_by, answer.exit) {
         (Some(_), _) => "; whether any of it leaks is not known",
         (None, None) => "; how the program ended is not known, and what was killed did not have to free it",
         (None, Some(_)) => "",
-    };
-    format!("{seen}, {share} of it asked for by {who}{end}")
+    }
 }
 
 fn temporary(evidence: &Evidence, facts: &Facts<'_>) -> String {
@@ -222,9 +246,9 @@ fn temporary(evidence: &Evidence, facts: &Facts<'_>) -> String {
         "{} of {} are freed before their thread allocates again: {}{cost}",
         facts.blocks(temporary.blocks, "block"),
         facts.who,
-        match percent(temporary.blocks, *allocations).as_str() {
-            "100.0 %" => "all that it allocates".to_owned(),
-            part => format!("{part} of what it allocates"),
+        match temporary.blocks {
+            all if all == *allocations => "all that it allocates".to_owned(),
+            part => format!("{} of what it allocates", percent(part, *allocations)),
         }
     )
 }

@@ -8,7 +8,7 @@ use heapscribe_analyze::go::{Allocator, Objects, TypeSums};
 
 use super::report::{GoReport, site_name, type_name};
 use crate::text::{Out, heading};
-use heapscribe_units::{bytes, count, counted, percent, short_bytes};
+use heapscribe_units::{bytes, count, counted, percent, percent_cell, short_bytes};
 
 /// Width of the longest bar.
 const BAR: u64 = 20;
@@ -93,7 +93,12 @@ impl GoReport<'_> {
             let range = format!("{} to {}", self.time(class.from_ns), self.time(class.to_ns));
             let bar =
                 "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
-            writeln!(out, "  {range:>29} {:>14} {:>8} {bar}", count(class.count), percent(class.count, all))?;
+            writeln!(
+                out,
+                "  {range:>29} {:>14} {:>8} {bar}",
+                count(class.count),
+                percent_cell(class.count, all)
+            )?;
         }
         Ok(())
     }
