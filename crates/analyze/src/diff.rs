@@ -125,6 +125,9 @@ pub struct Diff {
     pub whole: Change,
     /// Each path, from the one that grew most to the one that shrank most.
     pub changes: Vec<Change>,
+    /// The stacks of each path that is of several of a side: of the first, and of the second. They have other lines, or
+    /// addresses.
+    merged: [HashMap<PathId, Vec<NodeId>>; 2],
 }
 
 impl Diff {
@@ -151,6 +154,17 @@ impl Diff {
     pub fn percent(&self, change: &Change) -> Option<f64> {
         let before = self.measure.figure(change.before.amount);
         (before > 0).then(|| change.growth as f64 * 100.0 / before as f64)
+    }
+
+    /// The stacks that a change is of, the one with most first: those of the second recording, if it has any.
+    pub fn stacks(&self, change: &Change) -> Vec<NodeId> {
+        let (side, first) = match (change.after.node, change.before.node) {
+            (Some(node), _) => (1, node),
+            (None, Some(node)) => (0, node),
+            (None, None) => return Vec::new(),
+        };
+        let all = self.merged[side].get(&change.path).map_or(&[][..], Vec::as_slice);
+        std::iter::once(first).chain(all.iter().copied().filter(|node| *node != first)).collect()
     }
 
     /// Those with the same figure.
@@ -182,7 +196,18 @@ pub fn diff(before: &Side<'_>, after: &Side<'_>, measure: Measure) -> Diff {
         .map(|path| Change::new(*path, take(&mut was, path), take(&mut is, path), measure))
         .collect();
     changes.sort_by_key(|change| (Reverse(change.growth), change.path));
-    Diff { measure, whole, changes }
+    Diff { measure, whole, changes, merged: [before, after].map(|side| merged(side, measure)) }
+}
+
+/// The stacks of each path that several stacks of a side have.
+fn merged(side: &Side<'_>, measure: Measure) -> HashMap<PathId, Vec<NodeId>> {
+    let mut stacks: HashMap<PathId, Vec<NodeId>> = HashMap::new();
+    for stack in side.answer.stacks.iter().filter(|stack| measure.amount(stack) != Amount::default()) {
+        let path = side.paths.get(stack.node.0 as usize).copied().unwrap_or_default();
+        stacks.entry(path).or_default().push(stack.node);
+    }
+    stacks.retain(|_, nodes| nodes.len() > 1);
+    stacks
 }
 
 /// What a side has of each path.

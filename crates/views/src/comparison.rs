@@ -1,7 +1,7 @@
 //! The two sides of a comparison, with the names of their stacks.
 
 use heapscribe_analyze::answer::Answer;
-use heapscribe_analyze::diff::Change;
+use heapscribe_analyze::diff::{Change, Diff};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 
 /// One of the two traces.
@@ -33,11 +33,23 @@ pub struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// The lines of a change's stack, innermost first, as the second trace has it if it does.
-    pub fn frames(&self, change: &Change) -> Vec<NamedFrame> {
-        let after = change.after.node.map(|node| self.after.names.frames(node));
-        let before = || change.before.node.map(|node| self.before.names.frames(node));
-        after.or_else(before).unwrap_or_default()
+    /// The lines of each of a change's stacks, innermost first, as the second trace has them if it does. Several stacks
+    /// have the same functions, and other lines in them.
+    pub fn stacks(&self, diff: &Diff, change: &Change) -> Vec<Vec<NamedFrame>> {
+        let side = if change.after.node.is_some() { &self.after } else { &self.before };
+        diff.stacks(change).into_iter().map(|node| side.names.frames(node)).collect()
+    }
+
+    /// The same as one, without a line and a file where they are not those of all.
+    pub fn frames(&self, diff: &Diff, change: &Change) -> Vec<NamedFrame> {
+        let mut stacks = self.stacks(diff, change).into_iter();
+        let mut frames = stacks.next().unwrap_or_default();
+        for (frame, other) in stacks.flat_map(|stack| stack.into_iter().enumerate()) {
+            let Some(of) = frames.get_mut(frame) else { continue };
+            of.line = of.line.filter(|line| Some(*line) == other.line && of.file == other.file);
+            of.file = of.file.take().filter(|file| Some(file) == other.file.as_ref());
+        }
+        frames
     }
 
     /// Whether blocks of both can be compared.

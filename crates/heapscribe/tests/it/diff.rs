@@ -79,3 +79,39 @@ fn there_and_back_differ_by_the_sign() {
     let back = change("diff other.hst run.hst --json --metric allocated");
     assert_eq!(there, [-back[1], -back[0]]);
 }
+
+/// A file of DHAT with one stack for each of these lines of `main`.
+fn dhat(lines: &[(u32, u64)]) -> String {
+    let point = |(n, (_, bytes)): (usize, &(u32, u64))| {
+        let counts: Vec<String> =
+            ["t", "m", "g", "e"].iter().map(|of| format!("\"{of}b\":{bytes},\"{of}bk\":1")).collect();
+        format!("{{{},\"tl\":1,\"fs\":[1,{}]}}", counts.join(","), n + 2)
+    };
+    let points: Vec<String> = lines.iter().enumerate().map(point).collect();
+    let frames: Vec<String> =
+        lines.iter().map(|(line, _)| format!("\"0x{line}: main (v.c:{line})\"")).collect();
+    format!(
+        "{{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,\"bkacc\":false,\
+         \"tu\":\"instrs\",\"Mtu\":\"Minstr\",\"tuth\":500,\"cmd\":\"./v\",\"pid\":7,\"te\":10,\"tg\":5,\
+         \"pps\":[{}],\"ftbl\":[\"[root]\",\"0x1: malloc (vg.c:1)\",{}]}}",
+        points.join(","),
+        frames.join(",")
+    )
+}
+
+/// `v.c`: line 13 asks for a hundred blocks, line 15 for ten that are larger, and one row had the line of one.
+#[test]
+fn a_row_of_several_lines_names_none_of_them() {
+    let place = Place::with_trace(&sample::tiny());
+    let files = [("a.json", dhat(&[(13, 100)])), ("b.json", dhat(&[(13, 100_100), (15, 3_000_010)]))];
+    files.iter().for_each(|(name, text)| std::fs::write(place.path(name), text).unwrap());
+    let text = place.all("diff a.json b.json --metric allocated").1;
+    assert!(text.contains("+3,100,010 bytes"), "{text}");
+    let row = text.lines().find(|line| line.trim_start().starts_with("main ")).unwrap();
+    assert!(row.ends_with(" v.c"), "{text}");
+    let json = place.all("diff a.json b.json --metric allocated --json").1;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let frames = &json["grew"]["largest"][0]["frames"];
+    let main = frames.as_array().unwrap().iter().find(|frame| frame["function"] == "main").unwrap();
+    assert_eq!((&main["file"], &main["line"]), (&"v.c".into(), &serde_json::Value::Null));
+}

@@ -80,7 +80,7 @@ fn list(diff: &Diff, changes: &[&Change], sides: &Sides<'_>, top: usize) -> Valu
 
 fn entry(diff: &Diff, change: &Change, sides: &Sides<'_>) -> Value {
     let [before, after] = diff.shares(change);
-    let frames: Vec<_> = sides.frames(change).into_iter().map(FrameJson::from).collect();
+    let frames: Vec<_> = sides.frames(diff, change).into_iter().map(FrameJson::from).collect();
     json!({
         "frames": frames,
         "before": amount(&sides.before, change.before.amount),

@@ -11,7 +11,7 @@ use crate::comparison::Sides;
 use super::layout::{Line, folded};
 use super::stack_list::LINES_SHOWN;
 use super::{Out, heading, losses};
-use heapscribe_symbols::lossy;
+use heapscribe_symbols::{NamedFrame, lossy};
 use heapscribe_units::{bytes, count, counted, plus_minus, short_bytes};
 
 /// Prints all of it, with so many stacks in each direction and so many columns in a line.
@@ -126,6 +126,20 @@ impl Printer<'_> {
         Ok(())
     }
 
+    /// The lines of a change's stacks; of several stacks what is the same in all.
+    fn lines(&self, change: &Change) -> Vec<Line> {
+        let mut stacks = self.sides.stacks(self.diff, change).into_iter();
+        let first = stacks.next().unwrap_or_default().into_iter().map(Line::from).collect();
+        folded(stacks.fold(first, |lines: Vec<Line>, stack| {
+            let others = stack.iter().map(Some).chain(std::iter::repeat(None));
+            let both = |(line, other): (Line, Option<&NamedFrame>)| match other {
+                Some(frame) => line.and_of(frame),
+                None => line,
+            };
+            lines.into_iter().zip(others).map(both).collect()
+        }))
+    }
+
     fn entry(&self, out: Out<'_>, rank: usize, change: &Change) -> io::Result<()> {
         let measure = self.diff.measure;
         let chance = if change.may_be_chance() { " (samples may differ as much by chance)" } else { "" };
@@ -136,11 +150,10 @@ impl Printer<'_> {
         let [before, after] = self.diff.shares(change);
         let points = after - before;
         writeln!(out, "      from {before:.1} % of the whole to {after:.1} %, {points:+.1} points")?;
-        let frames = self.sides.frames(change);
-        if frames.is_empty() {
+        let lines = self.lines(change);
+        if lines.is_empty() {
             return writeln!(out, "      unknown stack");
         }
-        let lines = folded(frames.into_iter().map(Line::from).collect());
         for line in lines.iter().take(LINES_SHOWN) {
             writeln!(out, "      {}", line.text(self.width))?;
         }
@@ -154,7 +167,7 @@ impl Printer<'_> {
 fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
     let mut missing = Vec::new();
     for side in [&sides.before, &sides.after] {
-        let lost = || count(crate::losses::lost_events(side.answer));
+        let lost = || crate::losses::lost_events_shown(side.answer);
         if side.has_events {
             writeln!(missing, "  Events lost in {}: {}.", side.trace, lost())?;
         }
