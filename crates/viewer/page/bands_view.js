@@ -15,6 +15,8 @@ export class BandsView {
    * @type {{ by: string, bands: import("./answers.js").Bands } | undefined} */
   #shown;
   #asked = "";
+  /** What is said where no bands are drawn. */
+  #message = "";
   /** @type {import("./answers.js").Whole | undefined} */
   #whole;
 
@@ -53,24 +55,26 @@ export class BandsView {
   show() {
     const by = this.store.state.bands;
     this.field.value = by;
-    this.#legend();
-    if (by === this.#asked) return;
+    const isNew = by !== this.#asked;
     this.#asked = by;
-    if (by !== "") this.#ask(by);
+    if (isNew) this.#message = by === "" ? "" : "Reading…";
+    this.#legend();
+    if (isNew && by !== "") this.#ask(by);
   }
 
   /** @param {string} by */
   async #ask(by) {
-    byId("bands").textContent = "Reading…";
-    byId("bands").hidden = false;
     try {
       const bands = await get("bands", `by=${encodeURIComponent(by)}`);
       if (by !== this.#asked) return;
       this.#shown = { by, bands };
+      this.#message = bands.bands.length === 0 ? "No band: nothing was live." : "";
       this.#legend();
       this.draw();
     } catch (e) {
-      byId("bands").textContent = `There are no such bands: ${/** @type {Error} */ (e).message}.`;
+      if (by !== this.#asked) return;
+      this.#message = `Bands of ${by} cannot be drawn: ${/** @type {Error} */ (e).message}.`;
+      this.#legend();
     }
   }
 
@@ -95,8 +99,11 @@ export class BandsView {
 
   #legend() {
     const { drawn } = this;
-    byId("bands").hidden = !drawn;
-    if (!drawn) return;
+    byId("bands").hidden = !drawn && this.#message === "";
+    if (!drawn || this.#message !== "") {
+      byId("bands").textContent = this.#message;
+      return;
+    }
     const swatch = (/** @type {number} */ n) => {
       const made = element("span", { class: "swatch", "aria-hidden": "true" });
       made.style.background = bandColor(n);

@@ -8,6 +8,7 @@ use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
 use heapscribe_views::losses::causes;
 use heapscribe_views::text::losses;
 use heapscribe_views::text::profile::unknown;
+use heapscribe_views::text::ring;
 
 use super::findings::{FindingRow, findings};
 
@@ -96,6 +97,7 @@ impl Analysis {
 /// What may make figures wrong.
 fn caveats(answer: &Answer) -> Vec<String> {
     let mut caveats: Vec<String> = answer.problems.iter().map(|problem| format!("{problem}.")).collect();
+    caveats.extend(ring::caveat(answer));
     let causes = causes(answer);
     if !causes.is_empty() {
         caveats.push(format!("Figures may be too low or too high: {}.", causes.join("; ")));
@@ -124,4 +126,19 @@ fn notes(unnamed: &[Unnamed]) -> Vec<String> {
 /// Without the line breaks and the indent of a report.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_formats::Evicted;
+
+    use super::*;
+
+    #[test]
+    fn a_ring_says_that_it_is_one() {
+        let evicted = Evicted { chunks: 1, events: 5, ..Evicted::default() };
+        let ring = Answer { evicted, complete: true, ..Answer::default() };
+        assert!(caveats(&ring)[0].starts_with("This is a ring: "), "{:?}", caveats(&ring));
+        assert_eq!(caveats(&Answer { complete: true, ..Answer::default() }), [""; 0]);
+    }
 }

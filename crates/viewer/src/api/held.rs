@@ -37,8 +37,7 @@ pub(super) struct HeldRows {
 
 /// Asks for the blocks of all ages at once.
 pub(super) fn held(viewer: &Viewer<'_>, ask: &Ask) -> Result<HeldRows, NoAnswer> {
-    let none = || NoAnswer::Refused("nothing is known of ages here".to_owned());
-    let ranges = viewer.ranges.as_ref().ok_or_else(none)?;
+    let ranges = viewer.ranges()?;
     // Sizes are what it is about.
     reject_coarse(ranges, &Blocks { larger_bytes: Some(1), ..Blocks::default() })?;
     let extent = ranges.extent();

@@ -27,6 +27,10 @@ use crate::model::{Merged, Reshaped, Shape};
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
 const KEPT_MAX: usize = 8;
 
+/// Why nothing can be asked of ranges: of a snapshot or a profile, and of a ring.
+const NO_TIMES: &str = "it has no times";
+const NO_BEGIN: &str = "its first events are not in it, so who held what at earlier moments is not known";
+
 /// A recording that is looked at.
 pub struct Viewer<'r> {
     pub(super) trace: &'r Opened,
@@ -137,10 +141,17 @@ impl<'r> Viewer<'r> {
         }
     }
 
+    /// What can be asked of a range.
+    pub(super) fn ranges(&self) -> Result<&Ranges<'r, Recording<'r, FileSource>>, NoAnswer> {
+        let is_moment = snapshot::is_one(&**self.trace) || self.trace.profile.is_some();
+        let why = if is_moment { NO_TIMES } else { NO_BEGIN };
+        self.ranges.as_ref().ok_or_else(|| NoAnswer::Refused(why.to_owned()))
+    }
+
     /// The heap over time as bands: by processes or by threads.
     pub(super) fn bands(&self, by: Option<&str>) -> Result<Cow<'_, Bands>, NoAnswer> {
         let refused = |why: &str| NoAnswer::Refused(why.to_owned());
-        let ranges = self.ranges.as_ref().ok_or_else(|| refused("it has no times"))?;
+        let ranges = self.ranges()?;
         let of_threads = || bands::of_threads(ranges, &self.processes);
         match by {
             Some("processes") => Ok(Cow::Owned(bands::of_processes(ranges, &self.processes))),

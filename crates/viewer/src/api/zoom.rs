@@ -16,8 +16,7 @@ pub(super) struct Zoom {
 
 /// The part of the time that a question is about.
 pub(super) fn zoom(viewer: &Viewer<'_>, ask: &Ask) -> Result<Zoom, NoAnswer> {
-    let refused = || NoAnswer::Refused("it has no times".to_owned());
-    let ranges = viewer.ranges.as_ref().ok_or_else(refused)?;
+    let ranges = viewer.ranges()?;
     let end_ns = ranges.extent().duration_ns.saturating_add(1);
     let to_ns = ask.blocks.to_ns.map_or(end_ns, |ns| ns.min(end_ns));
     let heap = ranges.heap_within(ask.blocks.from_ns.unwrap_or(0), to_ns);

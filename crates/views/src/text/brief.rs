@@ -7,11 +7,11 @@ use heapscribe_analyze::answer::{Amount, Answer, Range, Stack};
 use heapscribe_analyze::estimate::Estimate;
 use heapscribe_analyze::measure::Measure;
 use heapscribe_symbols::NamedStacks;
-use heapscribe_units::{about, count, counted, percent, short_bytes};
+use heapscribe_units::{about, count, counted, percent, percent_cell, short_bytes};
 
 use super::findings::{Described, Who, blocks, wrapped};
 use super::report::Report;
-use super::{Out, bounds, chart, estimate, heading, losses, tables};
+use super::{Out, bounds, chart, estimate, heading, losses, ring, tables};
 use crate::coverage::{Explained, UnseenHeap};
 use crate::open_end::OpenEnd;
 use crate::own::{Folded, Merged, OwnCallers};
@@ -85,6 +85,7 @@ impl Brief<'_> {
         let (where_, time) =
             (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
         let mut text = vec![format!("{where_}: {}.", bounds::peak(&peak, &time))];
+        text.extend(ring::peak_of_run(answer));
         let open = OpenEnd::of_any(answer).filter(|_| answer.leaked != Amount::default());
         let open = open.map_or("", OpenEnd::remark);
         text.push(format!("Never freed{open}: {}.", left.amount()));
@@ -163,7 +164,7 @@ impl Brief<'_> {
             wrapped(&text, self.report.width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
         for (rank, of) in (1..).zip(merged.iter().take(self.report.top)) {
-            let share = percent(of.figure, whole);
+            let share = percent_cell(of.figure, whole);
             let begin = format!("{rank:>4}. {share:>7} {}: ", self.amount(by, of));
             let columns = self.report.width.saturating_sub(begin.chars().count()).max(20);
             let who = match of.parts.first() {

@@ -28,7 +28,7 @@ pub mod range;
 pub mod real_time;
 pub mod report;
 pub mod resident;
-mod ring;
+pub mod ring;
 mod runtime_blocks;
 pub mod screen;
 mod shared;

@@ -67,6 +67,45 @@ pub(super) fn peak_before(out: Out<'_>, answer: &Answer, bounds: Option<&Bounds>
     }
 }
 
+/// The peak of the whole run as far as it is known, in a sentence; nothing where all is known to be in the ring.
+pub(super) fn peak_of_run(answer: &Answer) -> Option<String> {
+    if !answer.evicted.is_of_ring() {
+        return None;
+    }
+    let seen = answer.peak.bytes;
+    let range = bounds::of(answer, |bounds| &bounds.peak).map(|bounds| &bounds.bytes);
+    match (&answer.whole_peak, range) {
+        (Some(whole), _) => {
+            let (bytes, after) = (bytes(whole.bytes), duration(whole.time_ns));
+            Some(format!("Peak of the whole run: {bytes}, {after} after the start."))
+        }
+        (None, Some(range)) if range.is_exact() && range.low == seen => None,
+        (None, Some(range)) if range.low > seen || range.high.is_some() => {
+            Some(format!("Peak of the whole run: {}.", bounds::bytes(range)))
+        }
+        _ => Some("Peak of the whole run: not known.".to_owned()),
+    }
+}
+
+/// What has to be known of a ring to read its figures, in sentences, with those of the whole run.
+pub fn caveat(answer: &Answer) -> Option<String> {
+    if !answer.evicted.is_of_ring() {
+        return None;
+    }
+    let until_ns = answer.evicted.until_mono_ns.saturating_sub(answer.begin_mono_ns);
+    let last = duration(answer.duration_ns.saturating_sub(until_ns));
+    let mut sentences =
+        vec![format!("This is a ring: it has the events of the last {last} and all that is live.")];
+    if let Some(allocated) = bounds::of(answer, |bounds| &bounds.allocated) {
+        let (blocks, bytes) =
+            (bounds::blocks(&allocated.blocks, "allocation"), bounds::bytes(&allocated.bytes));
+        sentences.push(format!("The whole run had {blocks} of {bytes}."));
+    }
+    let in_ring = || format!("The peak of the whole run is in it: {}.", bytes(answer.peak.bytes));
+    sentences.push(peak_of_run(answer).unwrap_or_else(in_ring));
+    Some(sentences.join(" "))
+}
+
 /// What processes never freed of which nothing is left.
 pub(super) fn leaked_by_evicted(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let leaked = answer.leaked_by_evicted;
@@ -79,4 +118,46 @@ pub(super) fn leaked_by_evicted(out: Out<'_>, answer: &Answer) -> io::Result<()>
         n => format!("{} process images that were", count(n)),
     };
     writeln!(out, "  Of that, {bytes} in {blocks} are of {images} completely evicted.")
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::answer::{FigureBounds, Peak, Range, WholePeak};
+    use heapscribe_formats::Evicted;
+
+    use super::*;
+
+    /// A ring with the last 2 of 5 seconds, between what its peak lies, and the peak before it began.
+    fn check(peak: Option<Range>, whole: Option<u64>, expected: &str) {
+        let exact = |n| Bounds { bytes: Range::exact(4096 * n), blocks: Range::exact(n) };
+        let bounds = |bytes| FigureBounds {
+            allocated: exact(6_000),
+            peak: Bounds { bytes, blocks: Range::exact(1) },
+            ..FigureBounds::default()
+        };
+        let answer = Answer {
+            duration_ns: 5_000_000_000,
+            evicted: Evicted { chunks: 1, events: 9, until_mono_ns: 3_000_000_000, ..Evicted::default() },
+            peak: Peak { bytes: 4096, ..Peak::default() },
+            whole_peak: whole.map(|bytes| WholePeak { bytes, time_ns: 1_500_000_000 }),
+            bounds: peak.map(bounds),
+            ..Answer::default()
+        };
+        let run = "The whole run had 6,000 allocations of 24,576,000 bytes (23.4 MiB). ";
+        let run = if peak.is_some() { run } else { "" };
+        let ring = "This is a ring: it has the events of the last 2.00 s and all that is live. ";
+        assert_eq!(caveat(&answer), Some(format!("{ring}{run}{expected}")));
+    }
+
+    #[test]
+    fn a_ring_says_what_is_known_of_the_whole_run() {
+        let larger = "Peak of the whole run: 8,192 bytes (8.00 KiB), 1.50 s after the start.";
+        check(Some(Range::exact(8192)), Some(8192), larger);
+        let in_it = "The peak of the whole run is in it: 4,096 bytes (4.00 KiB).";
+        check(Some(Range::exact(4096)), None, in_it);
+        let at_most = "Peak of the whole run: between 4,096 bytes (4.00 KiB) and 9,000 bytes (8.79 KiB).";
+        check(Some(Range { low: 4096, high: Some(9000) }), None, at_most);
+        check(None, None, "Peak of the whole run: not known.");
+        assert_eq!((caveat(&Answer::default()), peak_of_run(&Answer::default())), (None, None));
+    }
 }
