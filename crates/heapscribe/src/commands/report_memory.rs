@@ -101,7 +101,7 @@ fn over_time(args: &ReportArgs, trace: &Opened, out: &mut dyn Write) -> Result<b
         )?;
         writeln!(out)?;
     } else {
-        resident::section(out, &answer)?;
+        resident::report(out, &answer)?;
     }
     out.flush()?;
     Ok(true)

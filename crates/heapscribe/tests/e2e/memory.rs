@@ -390,4 +390,10 @@ fn a_recording_has_the_parts_of_memory_over_time() {
     }
     let whole = Report::of(&trace).json;
     assert_eq!(whole["processes"][0]["memory_over_time"].as_array().map(Vec::len), Some(samples.len()));
+    let report = |how: &str| heapscribe().args(["report", how]).arg(&trace).output().unwrap().stdout;
+    let [memory, full] = ["--memory", "--full"].map(|how| String::from_utf8(report(how)).unwrap());
+    assert!(memory.starts_with("Memory of: ") && memory.contains("\nRecorded on "), "{memory}");
+    let table = memory.split_once("\n\n").unwrap().1;
+    assert!(table.contains(" not heap  recorder\n"), "{memory}");
+    assert!(full.contains(table), "{full}");
 }

@@ -12,8 +12,8 @@ use super::findings::{Described, blocks, wrapped};
 use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing, share};
 use super::{
-    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, real_time, ring,
-    tables,
+    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, real_time, resident,
+    ring, tables,
 };
 use crate::check::calls::RuleOutcome;
 use crate::coverage::Explained;
@@ -67,6 +67,7 @@ impl Report<'_> {
             tables::processes(out, self.answer, self.top)?;
             chart::draw(out, self.answer)?;
             coverage::section(out, self.coverage, self.width)?;
+            resident::section(out, self.answer)?;
             return losses::section(out, self.answer, &names.unnamed());
         }
         self.findings(out, findings)?;
@@ -88,6 +89,7 @@ impl Report<'_> {
         heap::section(out, self.answer)?;
         chart::draw(out, self.answer)?;
         coverage::section(out, self.coverage, self.width)?;
+        resident::section(out, self.answer)?;
         losses::section(out, self.answer, &names.unnamed())?;
         hints::section(out, self.answer, self.trace)?;
         self.next(out)

@@ -5,7 +5,8 @@ use std::io;
 use heapscribe_analyze::answer::{Answer, Process};
 use heapscribe_analyze::memory::PartName;
 use heapscribe_formats::ResidentSample;
-use heapscribe_units::{duration, short_bytes};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{date, duration, short_bytes};
 
 use super::{Out, heading, tables};
 
@@ -13,7 +14,7 @@ use super::{Out, heading, tables};
 const ROWS: usize = 12;
 
 /// Columns, and the parts that are summed up in each.
-const COLUMNS: [(&str, &[PartName]); 5] = [
+const COLUMNS: [(&str, &[PartName]); 6] = [
     ("live", &[PartName::Live, PartName::SampledHeap]),
     ("headers", &[PartName::Rounding, PartName::MappedTails]),
     ("in used pages", &[PartName::FreeInUsedPages]),
@@ -24,16 +25,31 @@ const COLUMNS: [(&str, &[PartName]); 5] = [
             PartName::Stacks,
             PartName::Files,
             PartName::SharedMemory,
-            PartName::Recorder,
             PartName::OtherAnonymous,
             PartName::Unexplained,
         ],
     ),
+    ("recorder", &[PartName::Recorder]),
 ];
+
+/// Columns of a size.
+const SIZE: usize = 9;
 
 /// Whether there is anything to print.
 pub fn is_any(answer: &Answer) -> bool {
     answer.processes.iter().any(|process| !process.resident.is_empty())
+}
+
+/// Prints what was recorded and when, and the tables.
+pub fn report(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let command: Vec<_> = answer.command.iter().map(|part| lossy(part)).collect();
+    writeln!(out, "Memory of: {}", command.join(" "))?;
+    let when = match answer.begin_real_ns {
+        0 => String::new(),
+        begin_ns => format!(" on {}", date(begin_ns)),
+    };
+    writeln!(out, "Recorded{when} for {}.", duration(answer.duration_ns))?;
+    section(out, answer)
 }
 
 /// Prints a table for each process that was looked at.
@@ -47,15 +63,19 @@ pub fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 }
 
 fn table(out: Out<'_>, process: &Process, begin_mono_ns: u64) -> io::Result<()> {
-    write!(out, "  {:>9} {:>9}", "time", "resident")?;
-    COLUMNS.iter().try_for_each(|(name, _)| write!(out, " {name:>13}"))?;
+    write!(out, "  {:>SIZE$} {:>SIZE$}", "time", "resident")?;
+    COLUMNS.iter().try_for_each(|(name, _)| write!(out, " {name:>SIZE$}"))?;
     writeln!(out)?;
     for sample in chosen(&process.resident) {
         let time = duration(sample.mono_ns.saturating_sub(begin_mono_ns));
-        write!(out, "  {time:>9} {:>9}", short_bytes(sample.resident_bytes))?;
-        COLUMNS.iter().try_for_each(|(_, parts)| write!(out, " {:>13}", short_bytes(sum(sample, parts))))?;
+        write!(out, "  {time:>SIZE$} {:>SIZE$}", short_bytes(sample.resident_bytes))?;
+        for (name, parts) in COLUMNS {
+            let columns = name.len().max(SIZE);
+            write!(out, " {:>columns$}", short_bytes(sum(sample, parts)))?;
+        }
         writeln!(out)?;
     }
+    writeln!(out, "  The recorder is part of `resident` here; other reports leave it out.")?;
     if process.resident.iter().any(|sample| sample.is_sampled) {
         writeln!(out, "  Blocks were sampled, so `live` is all of the heap where they were.")?;
     }
