@@ -32,6 +32,7 @@ WITH windows AS (
 ), judged AS (
   SELECT *, 1.96 * sqrt(greatest(mean_of_squares - mean * mean, 0) / greatest(hosts - 1, 1)) AS interval_95 FROM grown
 )
-SELECT service, version, stack, hosts, round(mean) AS bytes_an_hour, round(interval_95) AS plus_minus
+SELECT service, version, stack, hosts, round(mean) AS bytes_an_hour,
+       CASE WHEN hosts > 1 THEN round(interval_95) END AS plus_minus
 FROM judged WHERE mean > interval_95
 ORDER BY mean DESC LIMIT 10

@@ -14,6 +14,7 @@
 //! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
 //! nobody saw, never freed. So the table is the lower bound of what leaked, and the events are the upper one.
 
+use heapscribe_units::count;
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use crate::answer::{Amount, Bounds, FigureBounds, Range};
@@ -85,8 +86,8 @@ pub fn problems(lost_events: u64, dropped: &[u64; DROP_COUNTERS]) -> Vec<String>
         (of_reason(LossReason::ReplacedBlock), "blocks were freed unseen, and others may have been"),
     ]
     .into_iter()
-    .filter(|(count, _)| *count != 0)
-    .map(|(count, what)| format!("{count} {what}: what is live or leaked is not known exactly"))
+    .filter(|(n, _)| *n != 0)
+    .map(|(n, what)| format!("{} {what}: what is live or leaked is not known exactly", count(n)))
     .collect()
 }
 

@@ -60,7 +60,7 @@ fn events<S: Source>(trace: &Trace<S>, process: &Process) -> u64 {
 
 fn describe(process: &Process, events: u64) -> String {
     let pid = process.info.as_ref().map_or(0, |info| info.pid);
-    let events = if events == 1 { "1 event".to_owned() } else { format!("{events} events") };
+    let events = heapscribe_units::counted(events, "event");
     format!("{pid} {} ({events})", String::from_utf8_lossy(program(process)))
 }
 

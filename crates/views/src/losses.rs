@@ -104,7 +104,7 @@ impl Missing {
             1 => "a process".to_owned(),
             n => format!("{} processes", heapscribe_units::count(n)),
         };
-        Some(format!("the trace was not finished, and how much of {whose} is not in it is not known"))
+        Some(format!("the end of the trace is missing, and how much of {whose} was in it is not known"))
     }
 
     /// `recording was off for 300 ms`, where it was.

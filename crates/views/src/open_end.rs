@@ -37,7 +37,7 @@ impl OpenEnd {
     pub(crate) fn remark(self) -> &'static str {
         match self {
             OpenEnd::Damaged => " (as far as the damaged file can be read)",
-            OpenEnd::Unfinished => " (so far: the trace was not finished)",
+            OpenEnd::Unfinished => " (so far: the end of the trace is missing)",
             OpenEnd::Running => " (so far: some processes were still running)",
             OpenEnd::Unknown => " (so far: how some processes ended is not known)",
         }
@@ -47,7 +47,9 @@ impl OpenEnd {
     pub(crate) fn sentence(self) -> &'static str {
         match self {
             OpenEnd::Damaged => "The file is damaged, so some of these blocks may have been freed.",
-            OpenEnd::Unfinished => "The trace was not finished, so some of these blocks may have been freed.",
+            OpenEnd::Unfinished => {
+                "The end of the trace is missing, so some of these blocks may have been freed."
+            }
             OpenEnd::Running => {
                 "Some processes were still running, so some of these blocks may still have been in use."
             }
@@ -61,7 +63,7 @@ impl OpenEnd {
     pub(crate) fn gap(self) -> &'static str {
         match self {
             OpenEnd::Damaged => "the file is damaged, so live blocks may have been freed",
-            OpenEnd::Unfinished => "the trace was not finished, so live blocks may have been freed",
+            OpenEnd::Unfinished => "the end of the trace is missing, so live blocks may have been freed",
             OpenEnd::Running => {
                 "the recording ended before the process did, so live blocks may have been freed later"
             }

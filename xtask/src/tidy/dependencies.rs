@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-interpose", &["heapscribe-nolibc", "heapscribe-alloc", "heapscribe-wire"]),
     ("heapscribe-heap-libs", &["heapscribe-interpose", "heapscribe-nolibc", "heapscribe-alloc"]),
     ("heapscribe-formats", &["heapscribe-wire"]),
-    ("heapscribe-analyze", &["heapscribe-formats", "heapscribe-wire"]),
+    ("heapscribe-analyze", &["heapscribe-formats", "heapscribe-units", "heapscribe-wire"]),
     ("heapscribe-analyze-tests", &["heapscribe-analyze", "heapscribe-formats", "heapscribe-wire"]),
     ("heapscribe-index", &["heapscribe-analyze", "heapscribe-formats", "heapscribe-wire"]),
     ("heapscribe-aos-log", &["heapscribe-wire"]),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_formats::Evicted;
+use heapscribe_units::counted;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
 
@@ -376,9 +377,9 @@ impl Assembly {
         // Where a ring evicted allocations this is as it should be.
         if self.below_zero != 0 && self.evicted.is_empty() {
             self.answer.problems.push(format!(
-                "{} stacks freed more than they allocated: allocations are missing from the recording; \
+                "{} freed more than they allocated: allocations are missing from the recording; \
                  they count as holding nothing",
-                self.below_zero
+                counted(self.below_zero as u64, "stack")
             ));
         }
         self.answer.problems.extend(losses::problems(self.lost_events, &self.dropped));

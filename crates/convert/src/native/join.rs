@@ -202,9 +202,10 @@ impl<W: Write> Join<W> {
     fn damage<S: Source>(&mut self, first: &Trace<S>, end: u64) {
         let lost = first.chunks().iter().filter(|chunk| chunk.offset >= end).count();
         if lost > 0 {
+            let chunks = heapscribe_units::counted(lost as u64, "chunk");
             self.joined
                 .problems
-                .push(format!("{lost} chunks of the first part are behind damage at byte {end}"));
+                .push(format!("damage at byte {end} of the first part hides {chunks} behind it"));
         }
     }
 

@@ -103,7 +103,8 @@ impl Windows {
             let lost = images.iter().map(|image| image.allocated().blocks).fold(0, u64::saturating_add);
             if lost > 0 {
                 message::warning(&format!(
-                    "the machine was started anew: {lost} blocks of the window that was open are in no window"
+                    "the machine was started anew: {} of the window that was open are in no window",
+                    heapscribe_units::counted(lost, "block")
                 ));
             }
             if let Some(spool) = &target.spool {

@@ -20,7 +20,7 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::file_source::source;
 use heapscribe_convert::native::named_table;
 use heapscribe_convert::pprof;
-use heapscribe_diagnostics::Problem;
+use heapscribe_diagnostics::{Problem, hint_of};
 use heapscribe_formats::Trace;
 use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot, SnapshotPages};
 use heapscribe_session::process_end;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
     let snapshot = match &args.download {
         None if args.pages => with_pages(&session, args)?,
-        None => Snapshot::take(&session)?,
+        None => Snapshot::take(&session).map_err(with_hint)?,
         Some(wanted) => named(&session, wanted)?,
     };
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
@@ -64,6 +64,18 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
         }
     }
     Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
+}
+
+/// What there is to do about a table that cannot be read: the events of the process are still there.
+fn with_hint(e: anyhow::Error) -> anyhow::Error {
+    match hint_of(&e) {
+        Some(_) => e,
+        None => Problem::new(
+            format!("{e:#}"),
+            "`heapscribe recover` writes what its events say, without the table",
+        )
+        .into(),
+    }
 }
 
 /// Takes one with the pages of the process, which no other format can hold.

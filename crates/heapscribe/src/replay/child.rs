@@ -156,7 +156,7 @@ fn start_pool(task: &Task) -> Result<()> {
     };
     TLSF.configure(config.with_default_caches());
     if prefault && !TLSF.start() {
-        bail!("not enough memory for a pool of {} bytes", task.pool_bytes);
+        bail!("not enough memory for a pool of {}", heapscribe_units::bytes(task.pool_bytes));
     }
     Ok(())
 }

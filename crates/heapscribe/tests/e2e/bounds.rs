@@ -231,9 +231,15 @@ fn rests_whose_table_cannot_be_read() {
         let left = both_killed(&place, &sessions, options, &trace);
         let session =
             fs::read_dir(&left).unwrap().flatten().map(|entry| entry.path()).find(|path| path.is_dir());
-        let live = fs::OpenOptions::new().write(true).open(session.unwrap().join("live")).unwrap();
+        let session = session.unwrap();
+        let live = fs::OpenOptions::new().write(true).open(session.join("live")).unwrap();
         if is_cut {
             live.set_len(100).unwrap();
+            let mut snapshot = heapscribe();
+            snapshot.arg("snapshot").arg(&session).arg("-o").arg(place.path("now.hst"));
+            let refused = String::from_utf8(snapshot.output().unwrap().stderr).unwrap();
+            assert!(refused.contains("live: the file ends at byte 100,"), "{refused}");
+            assert!(refused.contains("\nhint: `heapscribe recover` writes"), "{refused}");
         } else {
             damage(&live);
         }

@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use heapscribe_units::counted;
 use heapscribe_wire::limits::{LIVE_UNIT_BYTES, LIVE_UNITS_MAX};
 use heapscribe_wire::live::SLOT_BYTES;
 use heapscribe_wire::live::walk::Units;
@@ -52,7 +53,7 @@ impl Image {
         self.units = units.min(LIVE_UNITS_MAX as u32);
         let (is, due) = (file.metadata()?.len(), u64::from(self.units) * UNIT);
         if is < due {
-            let what = format!("the file ends at byte {is}, and {due} bytes of it are in use");
+            let what = format!("the file ends at byte {is}, and {} of it are in use", counted(due, "byte"));
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         self.extents = extents(file, u64::from(self.units) * UNIT)?;
@@ -217,8 +218,8 @@ mod tests {
         for (len, expected) in [(2 * UNIT, None), (2 * UNIT - 1, Some("32767")), (0, Some("0"))] {
             file.set_len(len).unwrap();
             let refused = Image::default().copy(&file, 2).err().map(|e| e.to_string());
-            let words = expected
-                .map(|is| format!("the file ends at byte {is}, and {} bytes of it are in use", 2 * UNIT));
+            let words =
+                expected.map(|is| format!("the file ends at byte {is}, and 32,768 bytes of it are in use"));
             assert_eq!(refused, words);
         }
     }

@@ -12,9 +12,12 @@ pub fn screen(text: &str) -> Vec<String> {
     if lines.len() <= LINES {
         return lines.into_iter().map(str::to_owned).collect();
     }
-    let tail = lines.iter().rposition(|line| line.contains("What is missing")).unwrap_or(lines.len());
-    // The empty line before the heading.
-    let tail = tail.saturating_sub(1).max(lines.len() - TAIL);
+    let last = |is_it: fn(&&str) -> bool| lines.iter().rposition(is_it);
+    let is_limit =
+        |line: &&str| line.contains("What is missing") || line.contains("What this file cannot answer");
+    let missing = last(is_limit).map(|at| at.saturating_sub(1));
+    // The empty line before the heading; where nothing is missing, before the last one.
+    let tail = missing.or_else(|| last(|line| line.is_empty())).unwrap_or(0).max(lines.len() - TAIL);
     let head = LINES - (lines.len() - tail) - 1;
     let more = format!("  ... {} (see --full)", counted((tail - head) as u64, "more line"));
     let all = lines[..head].iter().copied().chain([more.as_str()]).chain(lines[tail..].iter().copied());
@@ -37,5 +40,7 @@ mod tests {
             "line 43|  ... 37 more lines (see --full)||What is missing|  Nothing.||Next|  type this"
         );
         assert_eq!(screen(&of(500)).len(), 50);
+        let text = of(80) + "\nNext\n  type this\n";
+        assert_eq!(screen(&text)[46..].join("|"), "  ... 34 more lines (see --full)||Next|  type this");
     }
 }
