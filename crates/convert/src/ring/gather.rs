@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use heapscribe_formats::Trace;
-use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionInfo};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::{Piece, Pieces};
 use heapscribe_wire::record::Event;
@@ -30,6 +30,11 @@ pub struct Gathered {
     pub problems: Vec<String>,
     /// What was cut off of the oldest events.
     pub cut: Evicted,
+}
+
+/// What a ring is of; nothing when that cannot be read.
+pub fn info_of(dir: &Path) -> Option<SessionInfo> {
+    Trace::open(source(&dir.join(SESSION)).ok()?).ok()?.session().cloned()
 }
 
 /// Makes the trace at `path` and removes the ring. What is before `cutoff` is cut off.

@@ -69,7 +69,11 @@ fn left(path: &Path, takes_sessions: bool) -> Result<(State, Vec<Image>)> {
     match State::load(path) {
         Ok(left) => Ok(left.unwrap_or_default()),
         Err(e) if e.kind() == io::ErrorKind::InvalidData && takes_sessions => {
-            let hint = format!("remove {} to count again what its sessions still have", path.display());
+            let hint = format!(
+                "remove {} to count again what its sessions still have; what windows that are written \
+                 already have of it counts twice then",
+                path.display()
+            );
             Err(Problem::new(e.to_string(), hint).into())
         }
         Err(e) if e.kind() == io::ErrorKind::InvalidData => {
@@ -361,7 +365,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state");
         std::fs::write(&path, b"heapscribe-agent 1\nwindow x\xff\n").unwrap();
-        assert!(left(&path, true).is_err() && path.exists(), "its sessions would be counted twice");
+        let refused = left(&path, true).unwrap_err();
+        let refused = format!("{:?}", refused.downcast_ref::<Problem>());
+        assert!(path.exists(), "its sessions would be counted twice");
+        assert!(refused.contains("already have of it counts twice"), "{refused}");
         assert_eq!(left(&path, false).unwrap(), Default::default());
         assert!(!path.exists() && dir.path().join("state.damaged").exists());
         assert_eq!(left(&path, true).unwrap(), Default::default(), "there is none");

@@ -204,10 +204,7 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
         };
         return Err(Problem::new(what, hint).into());
     }
-    let is_of = |first: &SessionInfo| {
-        let of = |info: &SessionInfo| (info.started_mono_ns, info.host.clone(), info.command.clone());
-        of(first) == of(&origin.info)
-    };
+    let is_of = |first: &SessionInfo| is_same_recording(first, &origin.info);
     match source(path).map(Trace::open) {
         Ok(Ok(first)) if lacks_beginning(&first) => {
             let dir = args.dir.display();
@@ -316,7 +313,8 @@ fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
         let when = running(dir).map_or_else(String::new, |pid| format!(" when process {pid} has ended"));
         let dir = dir.display();
         message::note(&format!(
-            "what `record` had not written is in {dir}; write it{when} with `heapscribe recover {dir} --rest-only`"
+            "what `record` had not written is in {dir}; write it{when} with \
+             `heapscribe recover {dir} --rest-only -o REST.hst`"
         ));
     }
     let is_whole = gathered.problems.is_empty() && rest.is_empty();
@@ -329,12 +327,20 @@ fn running(dir: &Path) -> Option<u32> {
     base_directory::sessions(dir).find(is_alive).map(|key| key.pid)
 }
 
+/// Whether two are of one recording; traces of several may have had the same path.
+fn is_same_recording(one: &SessionInfo, other: &SessionInfo) -> bool {
+    let of = |info: &SessionInfo| (info.started_mono_ns, info.host.clone(), info.command.clone());
+    of(one) == of(other)
+}
+
 /// The directories with sessions of the recording that this ring is of, where `record` puts them.
 fn sessions_of(ring: &Path) -> Vec<PathBuf> {
     let whole = std::path::absolute(ring).unwrap_or_else(|_| ring.to_owned());
+    let info = ring::info_of(ring);
+    let is_of_recording = |of: &SessionInfo| info.as_ref().is_none_or(|info| is_same_recording(info, of));
     let is_of = |base: &PathBuf| {
-        let trace = Origin::of(base).and_then(|origin| origin.trace);
-        trace.is_some_and(|trace| ring::directory_of(&trace) == whole) && base_directory::has_sessions(base)
+        let Some(Origin { info, trace: Some(trace), .. }) = Origin::of(base) else { return false };
+        ring::directory_of(&trace) == whole && is_of_recording(&info) && base_directory::has_sessions(base)
     };
     let places = heapscribe_session::inspect::places(None);
     places.directories().iter().flat_map(|place| base_directory::bases(place)).filter(is_of).collect()

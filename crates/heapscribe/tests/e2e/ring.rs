@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{Counted, Place, Random, Report, Run, heapscribe, lives, times, until};
-use heapscribe_formats::{Scratch, Trace};
+use heapscribe_formats::model::SessionInfo;
+use heapscribe_formats::{Scratch, Trace, Writer};
 use rustix::process::Signal;
 
 const RING_BYTES: u64 = 1 << 20;
@@ -253,8 +255,14 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
     let (code, said) = recover(&left, &place.path("rest.hst"), &[]);
     assert!(code == Some(1) && said.contains(&format!("heapscribe recover {}", ring.display())), "{said}");
+    let earlier = sessions_of_an_earlier_ring(&left);
     let (collected, said) = collect(&ring, "ring.hst", &[]);
     assert!(said.contains(&format!("what `record` had not written is in {};", left.display())), "{said}");
+    // "`heapscribe recover DIR --rest-only`" was printed, which lacks a file to write to.
+    let command = format!("`heapscribe recover {} --rest-only -o REST.hst`", left.display());
+    assert!(said.contains(&command), "{said}");
+    assert!(!said.contains(earlier.to_str().unwrap()), "of another recording: {said}");
+    fs::remove_dir_all(earlier).unwrap();
     assert!(!ring.exists());
     assert_eq!(collected.calls(), in_place.calls());
     if evicted(&collected, "events") > 0 {
@@ -265,6 +273,18 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     let (rest, _) = collect(&left, "rest.hst", &["--rest-only"]);
     assert!(rest.json["rest"].is_object() && rest.json["bounds"]["allocations"]["bytes"]["high"].is_null());
     (collected.calls().all() + evicted(&collected, "calls"), rest.calls().all(), counted().calls.all())
+}
+
+/// What a recording left that was to be at the same path before this one.
+fn sessions_of_an_earlier_ring(left: &Path) -> PathBuf {
+    let earlier = left.with_extension("1");
+    let copied = Command::new("cp").arg("-a").arg(left).arg(&earlier).status().unwrap();
+    assert!(copied.success());
+    let info = SessionInfo { started_mono_ns: 1, ..SessionInfo::default() };
+    let mut origin = Vec::new();
+    Writer::new().start(&info, &mut origin);
+    fs::write(earlier.join("origin"), origin).unwrap();
+    earlier
 }
 
 #[test]
