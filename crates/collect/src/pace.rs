@@ -21,7 +21,8 @@ const LONGEST_WAIT: Duration = Duration::from_millis(16);
 /// How the drainer keeps up.
 pub(super) struct Pace {
     level: i32,
-    /// Chunks that a log has, besides those of its threads.
+    /// Chunks that a log has, besides those of its threads; [`usize::MAX`] of logs that were left behind, whose chunks
+    /// waited for somebody to recover them.
     log_chunks: usize,
     last_pass: Instant,
     /// Full chunks of the fullest log in this pass, and their bytes in all logs.
@@ -47,6 +48,9 @@ impl Pace {
     pub(super) fn level_for(&mut self, full: &[(usize, Header)], in_use: usize) -> i32 {
         self.fullest = self.fullest.max(full.len());
         self.is_any_full |= full.len() >= in_use;
+        if self.log_chunks == usize::MAX {
+            return self.level;
+        }
         self.waiting_bytes += full.iter().map(|(_, header)| u64::from(header.committed)).sum::<u64>();
         let ends = full.iter().map(|(_, header)| header.end_mono_ns).filter(|&ns| ns != 0);
         if let Some(oldest) = ends.min() {
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
 
     fn full(n: usize) -> Vec<(usize, Header)> {
-        (0..n).map(|i| (i, Header { committed: 1000, ..Header::default() })).collect()
+        (0..n).map(|i| (i, Header { committed: 1000, end_mono_ns: 1, ..Header::default() })).collect()
     }
 
     #[test]
@@ -132,7 +136,11 @@ mod tests {
 
     #[test]
     fn a_left_behind_log_is_compressed_however_full_it_is() {
-        assert_eq!(Pace::new(1, None).level_for(&full(500), 500), 1);
+        let mut pace = Pace::new(1, None);
+        assert_eq!(pace.level_for(&full(500), 500), 1);
+        pace.passed(true);
+        let Drainer { waiting_bytes, waiting_ns, full_logs, .. } = pace.statistics();
+        assert_eq!((waiting_bytes, waiting_ns, full_logs), (0, 0, 0), "nobody was to keep up with it");
     }
 
     #[test]

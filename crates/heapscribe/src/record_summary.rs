@@ -11,7 +11,7 @@ use crate::record_peak::{self, Reported, ShownPeak};
 use heapscribe_collect::watch::SnapshotCounts;
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
-use heapscribe_views::losses::{BlindTimes, NO_POOL_ALLOC, unseen_allocations};
+use heapscribe_views::losses::{BlindTimes, NO_POOL_ALLOC, lose_allocations, unseen_allocations};
 use heapscribe_views::text::{bounds, heap};
 use heapscribe_views::unrecorded;
 
@@ -210,13 +210,15 @@ fn ring(s: &Summary, evicted: &Evicted) -> String {
 
 /// How the drainer kept up.
 pub(crate) fn drainer(d: &Drainer) -> String {
-    let mut line = format!(
-        "lagged at most {}, {} behind; used {} of CPU, {} of memory",
-        units::bytes(d.waiting_bytes),
-        units::duration(d.waiting_ns),
-        units::duration(d.cpu_ns),
-        units::bytes(d.peak_rss_bytes)
-    );
+    let used =
+        format!("used {} of CPU, {} of memory", units::duration(d.cpu_ns), units::bytes(d.peak_rss_bytes));
+    // What is left of a recording was recovered some time: nobody kept up with anything.
+    let mut line = match (d.waiting_bytes, d.waiting_ns) {
+        (0, 0) => used,
+        (bytes, ns) => {
+            format!("lagged at most {}, {} behind; {used}", units::bytes(bytes), units::duration(ns))
+        }
+    };
     if d.hurried_chunks > 0 {
         let chunks = units::counted(d.hurried_chunks, "chunk");
         line.push_str(&format!("; {chunks} not compressed to keep up"));
@@ -234,6 +236,7 @@ fn unknown(s: &Summary) -> impl Iterator<Item = String> {
         was_off: s.off.0 > 0,
         was_sampled: s.is_sampled,
         was_table_full: s.drops[LossReason::LiveTable as usize] > 0,
+        has_unseen_events: lose_allocations((0..).zip(s.drops)),
     };
     let line = |blocks: u64, what: &str, why: &str| {
         (blocks > 0).then(|| format!("unknown: {} freed {why}", units::counted(blocks, what)))

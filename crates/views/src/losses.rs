@@ -23,6 +23,8 @@ pub struct Missing {
     unfinished: u64,
     /// Where the file is damaged so that nobody knows how many events were there.
     gap_at: Option<u64>,
+    /// Whether recorders lost events.
+    has_unseen_events: bool,
     /// Whether these are the rest of a recording, of which nobody counted the events before.
     is_rest: bool,
 }
@@ -42,6 +44,7 @@ impl Missing {
             is_sampled: answer.sampling.is_some(),
             unfinished: unfinished(answer),
             gap_at: gap_at(answer),
+            has_unseen_events: lose_allocations(answer.dropped.iter().map(|of| (of.reason, of.count))),
             is_rest: answer.processes.iter().any(|process| !process.evicted.is_counted()),
         }
     }
@@ -59,6 +62,7 @@ impl Missing {
             is_sampled: false,
             unfinished: 0,
             gap_at: None,
+            has_unseen_events: lose_allocations((0..).zip(end.drops)),
             is_rest: !process.evicted.is_counted(),
         }
     }
@@ -128,6 +132,7 @@ impl Missing {
             was_off: !self.off_ns.is_empty(),
             was_sampled: self.is_sampled,
             was_table_full: self.untracked > 0,
+            has_unseen_events: self.has_unseen_events,
         })
     }
 }
@@ -144,6 +149,16 @@ pub struct BlindTimes {
     pub was_sampled: bool,
     /// The table of live blocks was full.
     pub was_table_full: bool,
+    /// Recorders lost events.
+    pub has_unseen_events: bool,
+}
+
+/// Whether recorders lost events by such counts of reasons, so that blocks may have been allocated by them. What they
+/// recorded and is missing of the trace they knew when it was freed.
+pub fn lose_allocations(counts: impl IntoIterator<Item = (u8, u64)>) -> bool {
+    let is_recorded = |reason| matches!(reason, LossReason::NotWritten | LossReason::Damaged);
+    let is_lost = |reason: LossReason| reason.loses_events() && !is_recorded(reason);
+    counts.into_iter().any(|(reason, n)| n > 0 && LossReason::from_number(reason).is_some_and(is_lost))
 }
 
 /// The same of a recording with such times.
@@ -152,6 +167,7 @@ pub fn unseen_allocations(times: BlindTimes) -> String {
         (times.was_off, ", while recording was off"),
         (times.was_sampled, ", between two samples"),
         (times.was_table_full, ", while the block table was full"),
+        (times.has_unseen_events, ", among the events that were lost"),
     ]
     .iter()
     .filter(|(is_so, _)| *is_so)
@@ -238,5 +254,19 @@ mod tests {
         check(BlindTimes { was_off: true, ..none }, ", while recording was off");
         check(BlindTimes { was_sampled: true, ..none }, ", between two samples");
         check(BlindTimes { was_table_full: true, ..none }, ", while the block table was full");
+        check(BlindTimes { has_unseen_events: true, ..none }, ", among the events that were lost");
+    }
+
+    #[test]
+    fn events_that_were_recorded_and_lost_later_hide_no_allocation() {
+        let check = |reason: LossReason, expected| {
+            assert_eq!(lose_allocations([(reason as u8, 1)]), expected, "{reason:?}");
+            assert!(!lose_allocations([(reason as u8, 0)]));
+        };
+        check(LossReason::LogFull, true);
+        check(LossReason::Reentered, true);
+        check(LossReason::NotWritten, false);
+        check(LossReason::Damaged, false);
+        check(LossReason::StackDepth, false);
     }
 }

@@ -115,3 +115,16 @@ fn a_row_of_several_lines_names_none_of_them() {
     let main = frames.as_array().unwrap().iter().find(|frame| frame["function"] == "main").unwrap();
     assert_eq!((&main["file"], &main["line"]), (&"v.c".into(), &serde_json::Value::Null));
 }
+
+/// "Events lost in other.hst: 0." was said of a trace that was cut.
+#[test]
+fn how_much_a_cut_trace_lacks_is_not_known() {
+    let mut cut = sample::trace();
+    let trace = heapscribe_formats::Trace::open(&cut[..]).unwrap();
+    let last = trace.chunks().last().unwrap().offset as usize;
+    cut.truncate(last);
+    let (code, out, _) = place_with(&cut).all("diff run.hst other.hst --metric allocated");
+    assert!(out.contains("  Events lost in run.hst: 3.\n"), "{out}");
+    assert!(out.contains("  Events lost in other.hst: at least 3: the trace was not finished"), "{out}");
+    assert_eq!(code, Some(3));
+}

@@ -167,9 +167,8 @@ impl Printer<'_> {
 fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
     let mut missing = Vec::new();
     for side in [&sides.before, &sides.after] {
-        let lost = || crate::losses::lost_events_shown(side.answer);
         if side.has_events {
-            writeln!(missing, "  Events lost in {}: {}.", side.trace, lost())?;
+            writeln!(missing, "  Events lost in {}: {}.", side.trace, losses::lost_and_why(side.answer))?;
         }
         losses::names(&mut missing, &side.names.unnamed())?;
     }

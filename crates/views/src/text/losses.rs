@@ -7,7 +7,9 @@ use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
-use crate::losses::{BlindTimes, Missing, NO_POOL_ALLOC, lost_events, lost_events_shown, unseen_allocations};
+use crate::losses::{
+    BlindTimes, Missing, NO_POOL_ALLOC, lose_allocations, lost_events, lost_events_shown, unseen_allocations,
+};
 use crate::{interpreters, off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
@@ -39,10 +41,15 @@ pub(super) fn not_recorded(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 }
 
 fn events_lost(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    writeln!(out, "  Events lost: {}.", lost_and_why(answer))
+}
+
+/// How many events were lost, and why that is not all where nobody counted them.
+pub(super) fn lost_and_why(answer: &Answer) -> String {
     let shown = lost_events_shown(answer);
     match Missing::of(answer).uncounted() {
-        None => writeln!(out, "  Events lost: {shown}."),
-        Some(why) => writeln!(out, "  Events lost: {shown}: {why}."),
+        None => shown,
+        Some(why) => format!("{shown}: {why}"),
     }
 }
 
@@ -96,7 +103,7 @@ pub fn nothing(a: &Answer) -> Option<String> {
         _ if lost > 0 => format!("All events were lost, {}", count(lost)),
         _ if a.processes.is_empty() && !a.problems.is_empty() => {
             "The trace was not finished or is damaged, and no call can be read of it. What was not written yet is \
-             in the session directory: `heapscribe recover DIR` writes it to a trace"
+             in the session directory: `heapscribe recover DIR -o TRACE` writes it to a trace"
                 .to_owned()
         }
         Some(sampling) => format!(
@@ -121,7 +128,9 @@ pub fn nothing(a: &Answer) -> Option<String> {
 /// What the recorder of a snapshot left out, and why.
 pub fn dropped_before(out: Out<'_>, all: &[Dropped], was_sampled: bool) -> io::Result<()> {
     let was_table_full = all.iter().any(|d| d.reason == LossReason::LiveTable as u8 && d.count > 0);
-    dropped(out, all, &unseen_allocations(BlindTimes { was_sampled, was_table_full, was_off: false }), 0)
+    let has_unseen_events = lose_allocations(all.iter().map(|of| (of.reason, of.count)));
+    let times = BlindTimes { was_sampled, was_table_full, has_unseen_events, was_off: false };
+    dropped(out, all, &unseen_allocations(times), 0)
 }
 
 /// What recorders left out, and why, and where blocks were allocated whose frees alone were seen; so many of these were
