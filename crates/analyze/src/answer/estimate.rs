@@ -53,7 +53,8 @@ impl Figure {
         let exact = value - parts.iter().map(|part| part.value).sum::<f64>();
         Figure {
             value,
-            variance: parts.iter().map(|part| part.variance).sum(),
+            // No parts add up to -0.
+            variance: parts.iter().map(|part| part.variance).sum::<f64>() + 0.0,
             low: (value - root(|part| part.value - part.low)).max(exact),
             high: value + root(|part| part.high - part.value),
         }
@@ -74,6 +75,17 @@ pub struct Estimate {
     pub blocks: Figure,
     /// Bytes.
     pub bytes: Figure,
+}
+
+impl Estimate {
+    /// Of what no sample hit there may be as many bytes as may go unseen; blocks of 0 bytes are the most of them.
+    fn or_unseen(&mut self, unseen_bytes: f64) {
+        if self.samples == 0 {
+            for figure in [&mut self.blocks, &mut self.bytes] {
+                figure.high = figure.high.max(figure.value + unseen_bytes);
+            }
+        }
+    }
 }
 
 /// The estimates of one stack, see [`crate::answer::Stack`].
@@ -125,6 +137,14 @@ impl Sampling {
         self.samples > 0 || self.exact_blocks == 0
     }
 
+    /// The same with what may have gone unseen of figures without a sample.
+    pub(crate) fn or_unseen(mut self) -> Sampling {
+        let unseen_bytes = self.unseen_below_bytes() as f64;
+        let Sampling { allocated, freed, peak, leaked, temporary, .. } = &mut self;
+        [allocated, freed, peak, leaked, temporary].into_iter().for_each(|of| of.or_unseen(unseen_bytes));
+        self
+    }
+
     /// Stacks that allocated fewer bytes than this may not have been seen at all: more than 5 in 100 of
     /// those were not. Stacks that allocated more were seen in at least 95 of 100 recordings.
     pub fn unseen_below_bytes(&self) -> u64 {
@@ -173,6 +193,19 @@ mod tests {
         let one = equal(0.0, 10.0, 1.0);
         check(Figure::sum(120.0, &[one, one]), 120.0 - 4.568 * 2f64.sqrt(), 120.0 + 8.409 * 2f64.sqrt());
         check(Figure::sum(7.0, &[]), 7.0, 7.0);
+    }
+
+    #[test]
+    fn what_no_sample_hit_may_have_gone_unseen() {
+        let nothing = Figure::sum(0.0, &[]);
+        assert!(nothing.standard_error().is_sign_positive(), "{nothing:?}");
+        let hit = Estimate { samples: 10, blocks: equal(0.0, 10.0, 1.0), bytes: equal(0.0, 10.0, 512.0) };
+        let leaked = Estimate { samples: 0, blocks: nothing, bytes: Figure::sum(500.0, &[]) };
+        let sampling = Sampling { mean_bytes: vec![64 << 10], leaked, peak: hit, ..Sampling::default() };
+        let Sampling { leaked, peak, .. } = sampling.or_unseen();
+        check(leaked.bytes, 500.0, 500.0 + 196_328.0);
+        assert_eq!((leaked.blocks.low, leaked.blocks.high), (0.0, 196_328.0));
+        assert_eq!(peak, hit);
     }
 
     #[test]

@@ -320,7 +320,7 @@ impl Assembly {
             leaked,
             leaked_by_evicted,
             whole_peak,
-            complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
+            complete: !session.is_unfinished && self.answer.processes.iter().all(|of| of.ended.is_end()),
             temporary: totals::temporary(&self.all),
             unknown_stacks: stacks
                 .iter()

@@ -74,7 +74,7 @@ impl SampleAssembly {
         let sampled_blocks: i128 = allocated_by_class.iter().map(|moments| moments.blocks.value).sum();
         let allocated =
             total(Amount { blocks: t.allocations, bytes: t.allocated_bytes }, &allocated_by_class);
-        Some(Sampling {
+        let sampling = Sampling {
             mean_bytes: self.means.iter().copied().collect(),
             samples: allocated.samples,
             exact_blocks: t.allocations.saturating_sub(u64::try_from(sampled_blocks).unwrap_or(0)),
@@ -86,7 +86,8 @@ impl SampleAssembly {
             leaked: total(answer.leaked, &lives(SampledLives::at_end)),
             temporary: total(answer.temporary, &lives(|lives| lives.temporary)),
             stacks: answer.stacks.iter().map(|stack| self.of_stack(stack)).collect(),
-        })
+        };
+        Some(sampling.or_unseen())
     }
 
     fn of_stack(&self, stack: &Stack) -> StackEstimates {

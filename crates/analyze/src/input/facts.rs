@@ -38,6 +38,8 @@ pub struct SessionFacts {
     pub window_mono_ns: u64,
     /// Where programs must not call the heap.
     pub rules: RealTimeRules,
+    /// Whether its trace was not finished.
+    pub is_unfinished: bool,
 }
 
 /// A process.

@@ -211,6 +211,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             host: info.host,
             version: info.version,
             rules: info.rules,
+            is_unfinished: !self.trace.is_complete(),
         }
     }
 

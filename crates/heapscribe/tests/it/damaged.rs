@@ -30,6 +30,17 @@ fn cut_anywhere() {
     }
 }
 
+/// `complete: true` was said of what a killed agent had kept, which has no event yet.
+#[test]
+fn a_trace_that_was_only_begun_is_not_complete() {
+    let mut begun = Vec::new();
+    Writer::new().start(&SessionInfo { started_real_ns: 1, ..SessionInfo::default() }, &mut begun);
+    let (code, out, err) = Place::with_trace(&begun).all("report run.hst --json");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &json["complete"]), (Some(3), &Value::Bool(false)), "{err}");
+    assert!(json["problems"].to_string().contains("no footer at byte"), "{json}");
+}
+
 #[test]
 fn a_flipped_byte_in_the_events_names_its_place() {
     let mut bytes = sample::trace();

@@ -104,3 +104,24 @@ fn thresholds_are_documented() {
     let rows = guide.lines().filter(|line| line.starts_with("| `") && line.contains("_")).count();
     assert_eq!(rows, heapscribe_analyze::findings::limits::THRESHOLDS.len());
 }
+
+/// "Never freed: 0 bytes in 0 blocks." was said without a doubt where `check` gave 0 B to 192 KiB, and JSON had an interval
+/// of 0 to 0 and a standard error of -0.
+#[test]
+fn what_no_sample_hit_is_not_nothing() {
+    let place = Place::with_trace(&sample::sampled_and_freed());
+    for screen in ["report run.hst", "report run.hst --full"] {
+        let (_, text, _) = place.all(screen);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("Never freed: 0 bytes in 0 blocks (95 %: up to 192 KiB)"), "{text}");
+    }
+    let (_, verdict, _) = place.all("check run.hst --max-leaked 0");
+    assert!(verdict.contains("95 %: 0 B to 192 KiB"), "{verdict}");
+    let (_, json, _) = place.all("report run.hst --json");
+    assert!(!json.contains("-0.0"), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let leaked = &json["sampling"]["leaked"];
+    for unit in ["bytes", "blocks"] {
+        assert_eq!(leaked[unit]["interval"], serde_json::json!([0.0, 196_328.0]), "{leaked}");
+    }
+}

@@ -96,6 +96,20 @@ pub(crate) fn sampled() -> Vec<u8> {
     t.finish()
 }
 
+/// One process that was sampled each 64 KiB and freed all that samples hit.
+pub(crate) fn sampled_and_freed() -> Vec<u8> {
+    let rate = RateId(1);
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &definitions());
+    t.define_more(app, &[Definition::Rate { id: rate, mean_bytes: 64 << 10 }], 7);
+    let of_one = [(MS / 10, alloc(Call::Malloc, 8_000, PARSE)), (10, free(8_000, PARSE, 10, None))];
+    let events = [(0, Event::Rate { rate })].into_iter().chain((0..20).flat_map(|_| of_one));
+    t.chunk(app, 1, 1, &events.collect::<Vec<_>>());
+    t.end(app, HowEnded::Exited, 10, &[]);
+    t.finish()
+}
+
 /// One process, one allocation, one free: nothing is wrong with it.
 pub(crate) fn tiny() -> Vec<u8> {
     let mut t = Recording::start();

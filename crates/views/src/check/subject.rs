@@ -117,7 +117,7 @@ impl Subject {
             match (bounds, sampling) {
                 // Samples have bounds only where their estimates are of no more than a part.
                 (Some(bounds), _) => within(amount, bounds_of(bounds)),
-                (None, Some(sampling)) => with_unseen(of(sampling), sampling),
+                (None, Some(sampling)) => of(sampling),
                 (None, None) => exact(amount),
             }
         };
@@ -149,7 +149,7 @@ impl Subject {
             temporary: match sampling {
                 None => exact(process.temporary),
                 Some(_) if bounds.is_some() => within(process.temporary, &unknown()),
-                Some(sampling) => with_unseen(sampling.temporary, sampling),
+                Some(sampling) => sampling.temporary,
             },
             failed: totals.failed,
             calls: totals.calls.all(),
@@ -181,7 +181,7 @@ impl Subject {
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
         let estimate = match (&answer.bounds, &answer.sampling) {
             (Some(bounds), _) => within(peak, &bounds.peak),
-            (None, Some(sampling)) => with_unseen(sampling.peak, sampling),
+            (None, Some(sampling)) => sampling.peak,
             (None, None) => exact(peak),
         };
         Subject {
@@ -299,17 +299,6 @@ fn of_stack(answer: &Answer, number: usize, leaked: Amount) -> Estimate {
 /// Any amount at all.
 fn unknown() -> Bounds {
     Bounds::between(Amount::default(), None)
-}
-
-/// Of what no sample hit there may be as much as may go unseen; blocks of 0 bytes are the most of them.
-fn with_unseen(mut estimate: Estimate, sampling: &Sampling) -> Estimate {
-    if estimate.samples == 0 {
-        let unseen = sampling.unseen_below_bytes() as f64;
-        for figure in [&mut estimate.blocks, &mut estimate.bytes] {
-            figure.high = figure.high.max(figure.value + unseen);
-        }
-    }
-    estimate
 }
 
 /// The stacks with most blocks or bytes.

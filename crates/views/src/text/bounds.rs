@@ -75,8 +75,13 @@ impl Shown<'_> {
     /// The bytes in the blocks.
     pub fn amount(&self) -> String {
         let seen = || {
-            let bytes = estimate::bytes(self.seen.bytes, self.estimate);
-            format!("{bytes} in {}", estimate::blocks(self.seen.blocks, "block", self.estimate))
+            let blocks = estimate::blocks(self.seen.blocks, "block", self.estimate);
+            match estimate::unseen_range(self.estimate) {
+                range if range.is_empty() => {
+                    format!("{} in {blocks}", estimate::bytes(self.seen.bytes, self.estimate))
+                }
+                range => format!("{} in {blocks}{range}", heapscribe_units::bytes(self.seen.bytes)),
+            }
         };
         match self.open() {
             None => seen(),

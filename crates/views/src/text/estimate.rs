@@ -11,7 +11,9 @@ use heapscribe_units::{about, count, counted, plural, plus_minus, short_bytes};
 
 /// Bytes: exact, or `≈ 1.23 GiB ± 51.2 MiB (95 %: 1.13 GiB to 1.34 GiB)`.
 pub fn bytes(n: u64, estimate: Option<&Estimate>) -> String {
-    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
+    let Some(figure) = unsure(estimate, |e| &e.bytes) else {
+        return heapscribe_units::bytes(n) + &unseen_range(estimate);
+    };
     let [value, error] = [figure.value, figure.standard_error()].map(short);
     format!(
         "{} {value} {} {error} (95 %: {} to {})",
@@ -29,6 +31,13 @@ pub fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> String {
     let [low, high] = [figure.low, figure.high].map(three_digits);
     let things = if value == "1" { singular.to_owned() } else { plural(singular) };
     format!("{} {value} {things} {} {error} (95 %: {low} to {high})", about(), plus_minus())
+}
+
+/// ` (95 %: up to 192 KiB)` behind a figure that no sample is part of, though blocks were sampled: so much may have gone
+/// unseen.
+pub fn unseen_range(estimate: Option<&Estimate>) -> String {
+    let is_open = |e: &&Estimate| e.samples == 0 && e.bytes.high > e.bytes.value;
+    estimate.filter(is_open).map_or_else(String::new, |e| format!(" (95 %: up to {})", short(e.bytes.high)))
 }
 
 /// What stands in a row: without the standard error, which can be read off the range.
@@ -141,6 +150,15 @@ mod tests {
     fn without_an_estimate_figures_are_exact() {
         assert_eq!(bytes(5_000_000, None), "5,000,000 bytes (4.77 MiB)");
         assert_eq!((blocks(1, "call", None), row_blocks(2, None)), ("1 call".into(), "2 blocks".into()));
+    }
+
+    #[test]
+    fn what_no_sample_hit_is_said_to_be_up_to_so_much() {
+        let up_to = |high: f64| Figure { high, ..Figure::default() };
+        let of = |bytes| Estimate { samples: 0, blocks: up_to(196_328.0), bytes };
+        assert_eq!(bytes(0, Some(&of(up_to(196_328.0)))), "0 bytes (95 %: up to 192 KiB)");
+        assert_eq!(blocks(0, "block", Some(&of(up_to(196_328.0)))), "0 blocks");
+        assert_eq!(bytes(0, Some(&of(Figure::default()))), "0 bytes");
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Report<'_> {
 
     /// How sure a total is, when blocks were sampled.
     fn sureness(&self, of: fn(&Sampling) -> &Estimate) -> Option<&Estimate> {
-        self.answer.sampling.as_ref().map(of)
+        self.answer.sampling.as_ref().filter(|sampling| sampling.has_estimates()).map(of)
     }
 
     /// A figure, how sure it is and between what it lies.
@@ -266,7 +266,8 @@ impl Report<'_> {
         let leaked = self.answer.leaked;
         stacks.list(out, "Leaked")?;
         let shown = self.shown(leaked, |s| &s.leaked, bounds::of(self.answer, |bounds| &bounds.leaked));
-        if leaked.blocks == 0 && shown.bounds.is_none_or(Bounds::is_exact) {
+        let is_sure = estimate::unseen_range(shown.estimate).is_empty();
+        if leaked.blocks == 0 && is_sure && shown.bounds.is_none_or(Bounds::is_exact) {
             let what = if self.answer.sampling.is_some() { "recorded block" } else { "block" };
             return writeln!(out, "  Nothing: every {what} was freed.");
         }
