@@ -1,6 +1,7 @@
 //! How much was lost, as every view and every rule takes it.
 
 use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::snapshot::Snapshot;
 use heapscribe_formats::Process;
 use heapscribe_wire::head::LossReason;
 
@@ -199,6 +200,19 @@ pub fn of_table(untracked: u64, lost_events: u64) -> Vec<String> {
     .filter(|(count, _)| *count > 0)
     .map(|(_, text)| text)
     .collect()
+}
+
+/// What of a table of live blocks is missing of its file, in words.
+pub fn of_cut(snapshot: &Snapshot) -> Option<String> {
+    let count = heapscribe_units::count;
+    match (snapshot.missing_blocks, snapshot.lacks_end) {
+        (0, false) => None,
+        (0, true) => Some("the end of the file is missing, and with it what the recorder lost".to_owned()),
+        (missing, _) => {
+            let all = heapscribe_units::counted(snapshot.table.blocks, "block");
+            Some(format!("{} of the {all} of its table are missing in the file", count(missing)))
+        }
+    }
 }
 
 /// What of the losses touches figures, in words.

@@ -33,6 +33,8 @@ pub struct Memory {
     pub others: Vec<OtherMapping>,
     /// Whether blocks were sampled: then the heap is one part, and nobody is charged.
     pub is_sampled: bool,
+    /// Whether blocks, mappings or pages are missing of the file: then nothing of all this is known.
+    pub is_cut: bool,
     /// Blocks outside of all mappings: allocated or freed while the two were read.
     pub unplaced_blocks: u64,
     /// What could not be read, in words.

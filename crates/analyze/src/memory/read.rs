@@ -27,17 +27,28 @@ use crate::snapshot::Snapshot;
 /// Only when the trace cannot be read.
 pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<Memory>, TraceError> {
     let Some(read) = Read::new(trace, snapshot)? else { return Ok(None) };
+    if read.is_cut {
+        let Read { map, problems, is_sampled, .. } = read;
+        return Ok(Some(Memory {
+            map: map.clone(),
+            problems,
+            is_sampled,
+            is_cut: true,
+            ..Memory::default()
+        }));
+    }
     let mut memory = explain(&read.seen());
     memory.problems.extend(read.problems);
     Ok(Some(memory))
 }
 
-/// The heap of a snapshot's process as a map of cells; `None` when the snapshot has no memory map.
+/// The heap of a snapshot's process as a map of cells; `None` when the snapshot has no memory map, or a part of it.
 ///
 /// # Errors
 /// Only when the trace cannot be read.
 pub fn page_map<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<PageMap>, TraceError> {
-    Ok(Read::new(trace, snapshot)?.map(|read| map(&read.seen())))
+    let whole = Read::new(trace, snapshot)?.filter(|read| !read.is_cut);
+    Ok(whole.map(|read| map(&read.seen())))
 }
 
 /// What was read.
@@ -48,6 +59,8 @@ struct Read<'s> {
     free: Vec<FreeRange>,
     blocks: Vec<Placed>,
     is_sampled: bool,
+    /// Whether blocks, mappings or pages are missing.
+    is_cut: bool,
     problems: Vec<String>,
 }
 
@@ -64,9 +77,10 @@ impl<'s> Read<'s> {
         let take = (|mapping| mappings.push(mapping), |run| runs.push(run), |range| free.push(range));
         let problems = trace.memory_map(index, map, &mut Scratch::default(), take)?;
         let (blocks, is_sampled) = blocks(trace, snapshot)?;
-        let problems = problems.iter().map(ToString::to_string).collect();
+        let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        let is_cut = !problems.is_empty() || snapshot.missing_blocks > 0;
         let free = lists::in_order(free);
-        Ok(Some(Read { map, mappings, runs, free, blocks, is_sampled, problems }))
+        Ok(Some(Read { map, mappings, runs, free, blocks, is_sampled, is_cut, problems }))
     }
 
     fn seen(&self) -> Seen<'_> {

@@ -20,8 +20,12 @@ pub struct Snapshot {
     pub table: LiveTable,
     /// How long the process had been recorded, ns.
     pub age_ns: u64,
-    /// All that is live, pools included.
+    /// All that is live, pools included; of a table of which blocks are missing, what the others are.
     pub live: Amount,
+    /// Blocks of the table that could not be read: the file was cut, or is damaged.
+    pub missing_blocks: u64,
+    /// Whether the file ends before it says what the recorder lost.
+    pub lacks_end: bool,
     /// The part of it in blocks of pools that the program manages itself.
     pub pools: Amount,
     /// By stack, in the order of the nodes.
@@ -101,7 +105,7 @@ impl Snapshot {
             command: info.map(|info| info.command.clone()).unwrap_or_default(),
             host: self.host.clone(),
             leaked: self.live,
-            complete: true,
+            complete: !self.is_cut(),
             stacks: self.stacks.iter().map(stack).collect(),
             tree: self.tree.clone(),
             dropped: self.dropped.clone(),
@@ -128,28 +132,41 @@ impl Snapshot {
         losses.map(|reason| self.lost(reason)).fold(0, u64::saturating_add)
     }
 
+    /// Whether parts of the file are missing that tell what is live.
+    pub fn is_cut(&self) -> bool {
+        self.missing_blocks > 0 || self.lacks_end
+    }
+
     /// Between what all that is live lies; `None` where the table has all of it, or samples. A block without a slot is
     /// counted when it is allocated, and unknown when it is freed; one whose event was lost has no slot, and leaves it.
+    /// Of blocks that are missing of the file their number is known; nobody knows what of estimates is missing with them.
     pub fn bounds(&self) -> Option<Bounds> {
         let lost = self.lost_events();
-        if self.sampling.is_some() || (lost == 0 && self.untracked() == 0) {
+        if self.sampling.is_some() {
+            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
+        }
+        if lost == 0 && self.untracked() == 0 && !self.is_cut() {
             return None;
         }
+        let in_table = self.live.blocks.saturating_add(self.missing_blocks);
         let t = &self.table;
         let left = Amount {
             blocks: t.allocated_blocks.saturating_sub(t.freed_blocks),
             bytes: t.allocated_bytes.saturating_sub(t.freed_bytes),
         };
-        let most = left.max(self.live);
+        let most = left.max(Amount { blocks: in_table, ..self.live });
         let known = self.lost(LossReason::LogFull).saturating_add(self.lost(LossReason::NoSession));
         // A free that nobody saw leaves its slot.
         let stale = lost.saturating_sub(known);
-        let largest = self.sizes.iter().map(|class| class.to_bytes).max().unwrap_or(0);
-        let low = self.live.minus(Amount { blocks: stale, bytes: stale.saturating_mul(largest) });
-        let high = Some(most.blocks.saturating_add(lost));
+        let largest = match self.missing_blocks {
+            0 => self.sizes.iter().map(|class| class.to_bytes).max().unwrap_or(0),
+            _ => u64::MAX,
+        };
+        let low = self.live.bytes.saturating_sub(stale.saturating_mul(largest));
+        let high = most.blocks.saturating_add(lost);
         Some(Bounds {
-            blocks: Range { low: low.blocks, high },
-            bytes: Range { low: low.bytes, high: (lost == 0).then_some(most.bytes) },
+            blocks: Range { low: in_table.saturating_sub(stale), high: (!self.lacks_end).then_some(high) },
+            bytes: Range { low, high: (lost == 0 && !self.is_cut()).then_some(most.bytes) },
         })
     }
 

@@ -37,7 +37,9 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     });
     note(read, &mut problems);
     let means = definitions.means;
+    let mut seen = 0u64;
     let read = trace.blocks(process.index, table, &mut scratch, |block| {
+        seen += 1;
         let age_ns = clock.age_ns(table.ticks.saturating_sub(block.birth_ticks));
         sums.add(block, means.mean(block.rate), age_ns);
     });
@@ -51,6 +53,8 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         host: trace.session().map(|session| session.host.clone()).unwrap_or_default(),
         table: table.clone(),
         live: sums.live,
+        missing_blocks: table.blocks.saturating_sub(seen),
+        lacks_end: end.is_none(),
         pools: sums.pools,
         threads: sums.threads(&definitions),
         sizes: sums.sizes.sizes(),

@@ -105,6 +105,13 @@ fn flame_pinned(args: &FlameArgs, form: Form, trace: &Opened, resolver: &Resolve
         );
         return Err(Problem::new(what, "record without --sample").into());
     }
+    if memory.is_cut {
+        let what = format!(
+            "{} lacks blocks or pages of its snapshot, so nobody knows who keeps pages",
+            args.trace.display()
+        );
+        return Err(Problem::new(what, "take another snapshot, or copy the file again if it was cut").into());
+    }
     let stacks = memory.pinned.iter().map(|of| (of.node, of.resident_bytes));
     let graph = graph(&snapshot.tree, &[], stacks, resolver, args.fold_recursion);
     let of_live = live_caption(snapshot, Metric::Peak);

@@ -55,7 +55,8 @@ pub(super) fn run(
     }
     let mut problems = Vec::new();
     for (snapshot, memory) in of_trace(trace, &args.trace.display().to_string())? {
-        let heaps = coverage::of_snapshot(&snapshot.tree, memory.coverage, resolver);
+        let share = if memory.is_cut { 1.0 } else { memory.coverage };
+        let heaps = coverage::of_snapshot(&snapshot.tree, share, resolver);
         if args.json {
             let top = args.top.unwrap_or(TOP_JSON);
             let stacks = live::chosen(&snapshot, top);

@@ -2,6 +2,7 @@
 
 mod check;
 mod choose;
+mod cut_snapshot;
 mod damaged;
 mod diff;
 mod dump;

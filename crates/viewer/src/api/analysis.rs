@@ -6,6 +6,7 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::profile_sums::Sums;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
 use heapscribe_views::losses::causes;
+use heapscribe_views::text::live::live_bounds;
 use heapscribe_views::text::losses;
 use heapscribe_views::text::profile::unknown;
 use heapscribe_views::text::ring;
@@ -65,12 +66,14 @@ impl Analysis {
 
     fn of_snapshot(snapshot: &Snapshot) -> Analysis {
         let answer = snapshot.to_answer();
+        let open = live_bounds(snapshot).filter(|_| snapshot.is_cut()).map(|live| format!("In all, {live}."));
         Analysis {
             is_snapshot: true,
             has_allocated: false,
             sizes: snapshot.sizes.clone(),
             findings: Vec::new(),
-            caveats: caveats(&answer),
+            // Of the process nothing else is to be seen.
+            caveats: caveats(&Answer { complete: true, ..answer.clone() }).into_iter().chain(open).collect(),
             notes: Vec::new(),
             answer,
         }

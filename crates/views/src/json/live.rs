@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, RangesJson};
 use super::sampling::EstimateJson;
+use crate::losses::of_cut;
 use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -109,8 +110,8 @@ impl LiveReport {
             taken_mono_ns: t.mono_ns,
             age_ns: s.age_ns,
             ended: s.has_ended(),
-            exact: t.inexact.is_empty(),
-            inexact_because: (!t.inexact.is_empty()).then(|| t.inexact.clone()),
+            exact: t.inexact.is_empty() && !s.is_cut(),
+            inexact_because: Some(&t.inexact).filter(|why| !why.is_empty()).cloned().or_else(|| of_cut(s)),
             sampling: s.sampling.as_ref().map(|sampling| SamplingJson {
                 mean_bytes: sampling.mean_bytes.clone(),
                 live: (&sampling.live).into(),

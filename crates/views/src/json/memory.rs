@@ -13,22 +13,22 @@ use heapscribe_symbols::{NamedStacks, lossy};
 /// `memory`.
 #[derive(Serialize)]
 pub struct MemoryJson {
-    resident_bytes: u64,
-    swapped_bytes: u64,
-    heap_bytes: u64,
-    pinned_bytes: u64,
-    lists: ListsJson,
+    resident_bytes: Option<u64>,
+    swapped_bytes: Option<u64>,
+    heap_bytes: Option<u64>,
+    pinned_bytes: Option<u64>,
+    lists: Option<ListsJson>,
     trim_bytes: Option<u64>,
-    untouched_bytes: u64,
+    untouched_bytes: Option<u64>,
     parts: Vec<PartJson>,
-    coverage: f64,
+    coverage: Option<f64>,
     unseen_heaps: Vec<UnseenHeapJson>,
     sampled: bool,
     pinned: Vec<PinnedJson>,
     tops: Vec<TopJson>,
     others: Vec<OtherJson>,
     between: BetweenJson,
-    unplaced_blocks: u64,
+    unplaced_blocks: Option<u64>,
     problems: Vec<String>,
 }
 
@@ -142,16 +142,17 @@ impl MemoryJson {
             name: lossy(&of.name),
             resident_bytes: of.resident_bytes,
         };
+        let known = |figure: u64| (!m.is_cut).then_some(figure);
         MemoryJson {
-            resident_bytes: m.resident_bytes,
-            swapped_bytes: m.swapped_bytes,
-            heap_bytes: m.heap_bytes(),
-            pinned_bytes: m.pinned_bytes(),
-            lists: lists(&m.lists),
+            resident_bytes: known(m.resident_bytes),
+            swapped_bytes: known(m.swapped_bytes),
+            heap_bytes: known(m.heap_bytes()),
+            pinned_bytes: known(m.pinned_bytes()),
+            lists: (!m.is_cut).then(|| lists(&m.lists)),
             trim_bytes: m.trim_bytes,
-            untouched_bytes: m.untouched_bytes,
+            untouched_bytes: known(m.untouched_bytes),
             parts: m.parts.iter().map(|of| PartJson { name: of.name.key(), bytes: of.bytes }).collect(),
-            coverage: m.coverage,
+            coverage: (!m.is_cut).then_some(m.coverage),
             unseen_heaps: heaps.iter().map(Into::into).collect(),
             sampled: m.is_sampled,
             pinned: m.pinned.iter().take(top).map(|of| pinned(of, names)).collect(),
@@ -162,7 +163,7 @@ impl MemoryJson {
                 allocated_bytes: m.map.allocated_bytes,
                 freed_bytes: m.map.freed_bytes,
             },
-            unplaced_blocks: m.unplaced_blocks,
+            unplaced_blocks: known(m.unplaced_blocks),
             problems: m.problems.clone(),
         }
     }

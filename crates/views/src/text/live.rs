@@ -10,6 +10,7 @@ use heapscribe_formats::LiveRole;
 use super::bounds::{self, Shown};
 use super::stack_list::StackPrinter;
 use super::{Out, estimate, heading, losses, tables};
+use crate::losses::of_cut;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
 
@@ -66,8 +67,16 @@ impl LiveReport<'_> {
         if !s.table.name.is_empty() {
             writeln!(out, "Snapshot: {}.", s.table.name)?;
         }
+        if let Some(what) = of_cut(s).filter(|_| s.missing_blocks > 0) {
+            return writeln!(out, "Not whole: {what}.");
+        }
         match (s.table.inexact.as_str(), s.has_ended()) {
-            (_, true) => writeln!(out, "The process had ended; this is its last state."),
+            (_, true) => {
+                writeln!(
+                    out,
+                    "The process had ended; this is its last state."
+                )
+            }
             ("", false) => writeln!(out, "Consistent: all blocks are of one instant."),
             (why, false) => writeln!(out, "Not consistent, the blocks are not of one instant: {why}."),
         }
@@ -81,7 +90,7 @@ impl LiveReport<'_> {
             let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
             let samples = counted(sampling.live.samples, "block");
             writeln!(out, "  Sampled every {} on average, {samples} in total.", means.join(" or "))?;
-            let exact = s.table.blocks.saturating_sub(sampling.live.samples);
+            let exact = s.table.blocks.saturating_sub(s.missing_blocks).saturating_sub(sampling.live.samples);
             if exact > 0 {
                 writeln!(
                     out,
@@ -94,7 +103,8 @@ impl LiveReport<'_> {
         writeln!(out, "  {}.", Shown { seen: s.live, estimate: sure, bounds: bounds.as_ref() }.amount())?;
         if bounds.is_some() {
             let (bytes, blocks) = (bytes(s.live.bytes), counted(s.live.blocks, "block"));
-            writeln!(out, "  Of the table, and in all lists below: {bytes} in {blocks}.")?;
+            let what = if s.missing_blocks > 0 { "Read of the table" } else { "Of the table" };
+            writeln!(out, "  {what}, and in all lists below: {bytes} in {blocks}.")?;
         }
         if s.pools.blocks > 0 {
             let (bytes, blocks) = (bytes(s.pools.bytes), counted(s.pools.blocks, "block"));
@@ -178,6 +188,7 @@ impl LiveReport<'_> {
 pub fn live_bounds(snapshot: &Snapshot) -> Option<String> {
     let live = bounds::amount(&snapshot.bounds()?);
     let causes = crate::losses::of_table(snapshot.untracked(), snapshot.lost_events());
+    let causes: Vec<_> = causes.into_iter().chain(of_cut(snapshot)).collect();
     Some(format!("{live} are live: {}", causes.join("; ")))
 }
 

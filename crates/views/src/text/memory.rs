@@ -10,6 +10,7 @@ use heapscribe_analyze::memory::{
 use heapscribe_analyze::snapshot::Snapshot;
 use heapscribe_formats::{FreeKind, HeapLayout, ListsRead};
 
+use super::bounds::Shown;
 use super::findings::wrapped;
 use super::stack_list::StackPrinter;
 use super::{Out, heading};
@@ -89,17 +90,21 @@ impl MemoryReport<'_> {
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         let mut printer = StackPrinter::new(names, self.width);
         self.header(out)?;
-        self.waterfall(out)?;
-        self.coverage(out)?;
-        self.lists(out)?;
-        if !self.memory.is_sampled {
-            self.pins(out, &mut printer)?;
-            self.at_top(out, &mut printer)?;
-            self.remedy(out)?;
+        if !self.memory.is_cut {
+            self.waterfall(out)?;
+            self.coverage(out)?;
+            self.lists(out)?;
+            if !self.memory.is_sampled {
+                self.pins(out, &mut printer)?;
+                self.at_top(out, &mut printer)?;
+                self.remedy(out)?;
+            }
         }
         self.limits(out)?;
         heading(out, "Next")?;
-        writeln!(out, "  heapscribe flame {} -o pinned.svg --metric pinned", self.path)?;
+        if !self.memory.is_cut {
+            writeln!(out, "  heapscribe flame {} -o pinned.svg --metric pinned", self.path)?;
+        }
         writeln!(out, "  heapscribe report {}", self.path)
     }
 
@@ -115,6 +120,12 @@ impl MemoryReport<'_> {
             date(s.table.real_ns),
             duration(s.age_ns)
         )?;
+        if m.is_cut {
+            let (bounds, estimate) = (s.bounds(), s.sampling.as_ref().map(|of| &of.live));
+            let live = Shown { seen: s.live, estimate, bounds: bounds.as_ref() }.amount();
+            writeln!(out, "Resident: unknown, the file lacks blocks or pages of this snapshot.")?;
+            return writeln!(out, "Live: {live}.");
+        }
         write!(out, "Resident: {}", bytes(m.resident_bytes))?;
         let swapped = (m.swapped_bytes > 0).then(|| format!("; swapped out: {}", bytes(m.swapped_bytes)));
         writeln!(out, "{}.", swapped.unwrap_or_default())?;
@@ -258,6 +269,10 @@ impl MemoryReport<'_> {
     fn limits(&self, out: Out<'_>) -> io::Result<()> {
         let m = self.memory;
         heading(out, "What is missing")?;
+        let mut problems = m.problems.iter().chain(&self.snapshot.problems);
+        if m.is_cut {
+            return problems.try_for_each(|problem| writeln!(out, "  {problem}."));
+        }
         match (m.map.allocated_bytes, m.map.freed_bytes) {
             (0, 0) => writeln!(out, "  Nothing was allocated or freed between blocks and pages.")?,
             (allocated, freed) => writeln!(
@@ -282,7 +297,7 @@ impl MemoryReport<'_> {
             )?,
             _ => {}
         }
-        m.problems.iter().chain(&self.snapshot.problems).try_for_each(|problem| writeln!(out, "  {problem}."))
+        problems.try_for_each(|problem| writeln!(out, "  {problem}."))
     }
 }
 
