@@ -254,7 +254,7 @@ impl Drain {
             let how = self.known_end(key.pid, how);
             let killed = self.retains_killed && killed::was_killed(how) && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
-            if killed && let Some(path) = killed::retain(&self.base, key) {
+            if killed && let Some(path) = killed::retain(&self.base, key, ended_mono_ns) {
                 let sessions = match how {
                     HowEnded::Unseen => &mut self.unseen_sessions,
                     _ => &mut self.killed_sessions,

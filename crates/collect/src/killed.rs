@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use heapscribe_formats::HowEnded;
 use heapscribe_session::base_directory::{self, session_path};
+use heapscribe_session::inspect::ENDED;
 use heapscribe_session::{Alive, SessionKey, started_before};
 
 /// How long the sessions of killed processes are retained, and how many bytes of them.
@@ -79,8 +80,9 @@ fn directory(parent: &Path) -> PathBuf {
     parent.join(format!("heapscribe.{}.ended", rustix::process::geteuid().as_raw()))
 }
 
-/// Moves a drained session to those that are retained, without its log, which is in the trace. Gives its path.
-pub(super) fn retain(base: &Path, key: SessionKey) -> Option<PathBuf> {
+/// Moves the drained session of a process that had ended at this moment to those that are retained, without its log, which
+/// is in the trace. Gives its path.
+pub(super) fn retain(base: &Path, key: SessionKey, ended_mono_ns: u64) -> Option<PathBuf> {
     let from = session_path(base, key);
     let parent = directory(base.parent()?);
     if DirBuilder::new().mode(0o700).create(&parent).is_err() {
@@ -93,8 +95,8 @@ pub(super) fn retain(base: &Path, key: SessionKey) -> Option<PathBuf> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let _ = fallocate(&log, flags, 0, meta.len());
     }
-    // The time of the directory is that of the end.
-    File::create(from.join("ended")).ok()?;
+    // How old it is, its own time says.
+    fs::write(from.join(ENDED), ended_mono_ns.to_string()).ok()?;
     let to = session_path(&parent, key);
     fs::rename(&from, &to).ok()?;
     Some(to)
@@ -142,7 +144,7 @@ fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
     if Alive::find(key.pid, key.created_mono_ns).is_some() {
         return None;
     }
-    let ended = fs::metadata(path.join("ended")).ok()?.modified().ok()?;
+    let ended = fs::metadata(path.join(ENDED)).ok()?.modified().ok()?;
     let files = fs::read_dir(&path).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
     Some(KilledSession { path, ended, bytes: files.map(|meta| meta.blocks() * 512).sum() })
 }
@@ -160,7 +162,7 @@ mod tests {
         fs::create_dir_all(session_path(&base, key)).unwrap();
         fs::write(session_path(&base, key).join("live"), [1; 8192]).unwrap();
         fs::write(session_path(&base, key).join("log"), [1; 65536]).unwrap();
-        retain(&base, key).unwrap()
+        retain(&base, key, 7).unwrap()
     }
 
     /// No process has this pid.
@@ -185,7 +187,7 @@ mod tests {
             assert_eq!([0, 1, 2].map(|i: usize| sessions[i].exists()), there);
         };
         check(4000, Some(1 << 20), 0, [true; 3]);
-        check(4000, Some(20_000), 1, [false, true, true]);
+        check(4000, Some(25_000), 1, [false, true, true]);
         check(1500, Some(1 << 20), 1, [false, false, true]);
         check(0, None, 1, [false; 3]);
         assert!(!directory(place.path()).exists());

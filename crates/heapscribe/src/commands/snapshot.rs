@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
     let snapshot = match &args.download {
         None if args.pages => with_pages(&session, args)?,
-        None => Snapshot::take(&session).map_err(with_hint)?,
+        None => Snapshot::take(&session).map_err(with_hint)?.at_its_end(&session),
         Some(wanted) => named(&session, wanted)?,
     };
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;

@@ -63,6 +63,14 @@ fn what_was_live_in_a_killed_process_is_what_its_trace_says() {
         "{} blocks live, {leaked} leaked",
         table.blocks
     );
+    // It was asked for later, and all ages counted up to then: "2.31 s after its start" of a process of 0.7 s.
+    let whole = heapscribe_formats::Trace::open(fs::read(run.trace()).unwrap()).unwrap();
+    assert_eq!(table.mono_ns, whole.processes()[0].end.as_ref().unwrap().ended_mono_ns);
+    let report = json(&["report", "--json"], &file);
+    let lived_ns = report["age_ns"].as_u64().unwrap();
+    let ages =
+        report["stacks"].as_array().unwrap().iter().map(|stack| stack["age_ns"]["max"].as_u64().unwrap());
+    assert!(ages.max().unwrap() <= lived_ns, "{lived_ns} ns: {report}");
     // The log is in the trace; what stays is small.
     use std::os::unix::fs::MetadataExt;
     assert_eq!(fs::metadata(stayed[0].join("log")).unwrap().blocks(), 0);

@@ -184,8 +184,12 @@ fn kill_of_both() {
     let (place, sessions) = (Place::new(), Place::new());
     let (worker, left) = without_record(&place, &sessions, 3, &[]);
     worker.kill();
+    let killed_mono_ns = heapscribe_session::monotonic_ns();
     let counted = worker.counted().calls.all();
     let (whole, said) = recovered(&place, &left, &worker.run.trace(), 3);
+    // The snapshot that was taken of it since is of its last sign of life.
+    let live = Report::of(&place.path("live.hst")).json;
+    assert!(live["taken_mono_ns"].as_u64().unwrap() <= killed_mono_ns, "{live}");
     assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
 }
 

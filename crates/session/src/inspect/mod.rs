@@ -3,13 +3,15 @@
 //!
 //! A session's files are read by copies, as the drainer reads them. `find` finds sessions, `reader` opens
 //! one, `hold` holds the operations of its threads back for as long as `image` needs to copy the table,
-//! `moment` says when that was, `pages` adds what of its memory is resident, `named` reads the snapshots that a program took of itself, and a [`Snapshot`] is the
+//! `moment` says when that was, and
+//! `last_moment` when a process that has ended was last heard of; `pages` adds what of its memory is resident, `named` reads the snapshots that a program took of itself, and a [`Snapshot`] is the
 //! result, however it was taken.
 
 mod contents;
 mod find;
 mod hold;
 mod image;
+mod last_moment;
 mod moment;
 mod named;
 mod pages;
@@ -20,6 +22,7 @@ mod with_pages;
 
 pub use contents::Contents;
 pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, places};
+pub use last_moment::ENDED;
 pub use named::{NamedFile, list as list_named, save_named};
 pub use pages::SnapshotPages;
 pub use reader::SessionReader;

@@ -36,7 +36,8 @@ impl Moment {
     }
 }
 
-fn ticks_at(mono_ns: u64, head: &Head<'_>, chunks: &[Header]) -> u64 {
+/// The ticks of the process at a time, by what its session knows of its clock.
+pub(super) fn ticks_at(mono_ns: u64, head: &Head<'_>, chunks: &[Header]) -> u64 {
     let shift = head.clock_shift.min(31);
     if head.clock_kind == ClockKind::Monotonic as u32 {
         return mono_ns >> shift;

@@ -76,7 +76,7 @@ impl Snapshot {
 
     /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be
     /// younger than that, or its age would be that of the universe.
-    fn not_before_its_blocks(&mut self) {
+    pub(super) fn not_before_its_blocks(&mut self) {
         let now = self.moment.ticks;
         let mut ahead = 0;
         let _ = self.for_each(|found| {

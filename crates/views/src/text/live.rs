@@ -74,7 +74,7 @@ impl LiveReport<'_> {
             (_, true) => {
                 writeln!(
                     out,
-                    "The process had ended; this is its last state."
+                    "The process had ended; this is its last state. Its times end with its last sign of life."
                 )
             }
             ("", false) => writeln!(out, "Consistent: all blocks are of one instant."),
