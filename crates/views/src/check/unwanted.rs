@@ -62,7 +62,7 @@ impl Unwanted {
                 "resident memory was never sampled",
             ),
         ];
-        let known = known.into_iter().filter_map(|(is_gap, why)| is_gap.then(|| why.to_owned()));
+        let known = known.into_iter().filter(|(is_gap, _)| *is_gap).map(|(_, why)| why.to_owned());
         known.chain(self.unseen(answer)).collect()
     }
 
