@@ -250,9 +250,13 @@ fn cleared_environment() {
 fn process_that_goes_on() {
     let (place, sessions) = (Place::new(), Place::new());
     let says = place.compile("says.c");
-    let script = format!("{} wait & echo $!; exit 3", says.display());
+    // Until it has allocated: killed before that it has left nothing.
+    let script = format!(
+        "{} wait & pid=$!; until test -e $SEEN; do sleep 0.05; done; echo $pid; exit 3",
+        says.display()
+    );
     let run = Run::new(&place, "sh").args(["-c", &script]).options(["--no-wait", "--session-dir"]);
-    let run = run.options([sessions.path("")]);
+    let run = run.options([sessions.path("")]).env("SEEN", place.path("seen"));
     let ended = run.recorded();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let pid: i32 = ended.stdout.lines().find_map(|line| line.parse().ok()).expect("the pid");
