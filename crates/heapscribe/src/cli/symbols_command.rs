@@ -8,7 +8,7 @@ use super::help::TEMPLATE;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Collect the names that a trace needs elsewhere, or name the stacks of many hosts
+/// Collect the names of a trace, or name the stacks of many hosts
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
