@@ -202,7 +202,7 @@ pub fn fork_while_threads_allocate(heap: Subject, _: Traits) {
                 }
             });
         }
-        let outcome = (0..40).try_for_each(|_| {
+        let outcome = (0..16).try_for_each(|_| {
             fork::in_child(heap, || (1..200).all(|n| use_a_little(heap, n * 11)))?;
             // And the parent goes on.
             if use_a_little(heap, 99) { Ok(()) } else { Err("the parent got nothing".to_owned()) }

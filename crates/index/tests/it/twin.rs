@@ -238,62 +238,70 @@ fn answers_over_many_leaves_are_those_of_a_replay() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
-    #[test]
-    fn every_answer_is_that_of_a_replay(
-        steps in steps(),
-        end_ns in 0..9_000u64,
-        events_per_leaf in 1..40u64,
-        survivors_bytes_max in prop_oneof![Just(1usize), Just(2_000), Just(1 << 20)],
-        keys_max in prop_oneof![Just(usize::MAX), 1..20usize],
-        chunks_at_once in 1..9usize,
-        notes_max in prop_oneof![4 => Just(usize::MAX), 1 => 0..40usize],
-        questions in prop::collection::vec((any::<[u32; 4]>(), any::<u8>()), 60),
-    ) {
-        let random = Random::new(&steps, end_ns);
-        let options = BuildOptions { events_per_leaf, survivors_bytes_max, keys_max, chunks_at_once, notes_max };
-        let (trace, mut file) = (TraceId { bytes: 7, checksum: 8 }, Vec::new());
-        let built = build(&random, &trace, &options, &mut file, &mut |_, _| {}).unwrap();
-        prop_assert_eq!(built.bytes, file.len() as u64);
-        prop_assert_eq!(built.problems, Vec::<String>::new());
-        let index = Index::open(file, &trace).unwrap();
-        let events = Events::new(&random);
-        prop_assert_eq!(index.heap().unwrap(), over_time(&random, &Options::default()));
-        prop_assert_eq!(&index.lost_in_chunks().unwrap(), random.lost());
-        prop_assert_eq!(&lost_in_chunks(&random), random.lost());
-        check_heap(&random, &index.heap().unwrap());
-        check_notes(&random, &index, notes_max);
-        check_threads(&random, &events);
-        let question = |(moments, kind): ([u32; 4], u8)| {
-            let moments = moments.map(|part| part % 1_000_000);
-            question(moments, kind, random.last_ns(), index.axis().begins_ns())
-        };
-        let questions: Vec<Question> = questions.into_iter().map(question).collect();
-        let mut together = Vec::new();
-        index.ask_each(&questions, &events, &mut |number, sums| together.push((number, sums))).unwrap();
-        for (number, question) in questions.into_iter().enumerate() {
-            if number < 6 && !question.born.is_empty() && question.born.to_ns != u64::MAX {
-                check_part(&random, index.heap().unwrap().peak, question.born.from_ns, question.born.to_ns);
-            }
-            if number < 6 {
-                check_given(&random, &events, &question);
-            }
-            if let Question { born, death: Death::In(died) } = question {
-                check_ages(&random, &events, born, died);
-            }
-            prop_assert_eq!(&together[number], &(number, index.ask(&question, &events).unwrap()));
-            let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
-            let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();
-            prop_assert_eq!(&by_pass, &expected, "{:?} without the index", question);
-            let mut whole = Amount::default();
-            expected.values().for_each(|amount| whole.add(*amount));
-            prop_assert_eq!(sums.total(), whole, "{:?} {:?}", question, index.axis());
-            if !index.is_coarse() {
-                let found: BTreeMap<Key, Amount> =
-                    sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
-                prop_assert_eq!(&found, &expected, "{:?} {:?}", question, index.axis());
+/// The histories are tried by two tests, on two threads.
+macro_rules! answers_are_those_of_a_replay {
+    ($name:ident) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: 15, ..ProptestConfig::default() })]
+            #[test]
+            fn $name(
+                steps in steps(),
+                end_ns in 0..9_000u64,
+                events_per_leaf in 1..40u64,
+                survivors_bytes_max in prop_oneof![Just(1usize), Just(2_000), Just(1 << 20)],
+                keys_max in prop_oneof![Just(usize::MAX), 1..20usize],
+                chunks_at_once in 1..9usize,
+                notes_max in prop_oneof![4 => Just(usize::MAX), 1 => 0..40usize],
+                questions in prop::collection::vec((any::<[u32; 4]>(), any::<u8>()), 60),
+            ) {
+                let random = Random::new(&steps, end_ns);
+                let options = BuildOptions { events_per_leaf, survivors_bytes_max, keys_max, chunks_at_once, notes_max };
+                let (trace, mut file) = (TraceId { bytes: 7, checksum: 8 }, Vec::new());
+                let built = build(&random, &trace, &options, &mut file, &mut |_, _| {}).unwrap();
+                prop_assert_eq!(built.bytes, file.len() as u64);
+                prop_assert_eq!(built.problems, Vec::<String>::new());
+                let index = Index::open(file, &trace).unwrap();
+                let events = Events::new(&random);
+                prop_assert_eq!(index.heap().unwrap(), over_time(&random, &Options::default()));
+                prop_assert_eq!(&index.lost_in_chunks().unwrap(), random.lost());
+                prop_assert_eq!(&lost_in_chunks(&random), random.lost());
+                check_heap(&random, &index.heap().unwrap());
+                check_notes(&random, &index, notes_max);
+                check_threads(&random, &events);
+                let question = |(moments, kind): ([u32; 4], u8)| {
+                    let moments = moments.map(|part| part % 1_000_000);
+                    question(moments, kind, random.last_ns(), index.axis().begins_ns())
+                };
+                let questions: Vec<Question> = questions.into_iter().map(question).collect();
+                let mut together = Vec::new();
+                index.ask_each(&questions, &events, &mut |number, sums| together.push((number, sums))).unwrap();
+                for (number, question) in questions.into_iter().enumerate() {
+                    if number < 6 && !question.born.is_empty() && question.born.to_ns != u64::MAX {
+                        check_part(&random, index.heap().unwrap().peak, question.born.from_ns, question.born.to_ns);
+                    }
+                    if number < 6 {
+                        check_given(&random, &events, &question);
+                    }
+                    if let Question { born, death: Death::In(died) } = question {
+                        check_ages(&random, &events, born, died);
+                    }
+                    prop_assert_eq!(&together[number], &(number, index.ask(&question, &events).unwrap()));
+                    let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
+                    let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();
+                    prop_assert_eq!(&by_pass, &expected, "{:?} without the index", question);
+                    let mut whole = Amount::default();
+                    expected.values().for_each(|amount| whole.add(*amount));
+                    prop_assert_eq!(sums.total(), whole, "{:?} {:?}", question, index.axis());
+                    if !index.is_coarse() {
+                        let found: BTreeMap<Key, Amount> =
+                            sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
+                        prop_assert_eq!(&found, &expected, "{:?} {:?}", question, index.axis());
+                    }
+                }
             }
         }
-    }
+    };
 }
+
+answers_are_those_of_a_replay!(every_answer_is_that_of_a_replay);
+answers_are_those_of_a_replay!(and_of_another_one);

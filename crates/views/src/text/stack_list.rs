@@ -279,6 +279,7 @@ mod tests {
             for figure in
                 [1, whole / 2001, whole / 2000, whole / 2000 + 1, whole / 1999 + 1, whole / 2, whole]
             {
+                let figure = figure.max(1);
                 let shown = percent(figure, whole);
                 let is_nothing = shown == "0.0 %";
                 assert!(!(is_worth_showing(figure, whole) && is_nothing), "{figure} of {whole}: {shown}");
