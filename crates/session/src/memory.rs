@@ -19,7 +19,6 @@ pub struct Memory {
     statm: Option<File>,
     /// The session whose files are not the program's.
     session: Option<PathBuf>,
-    head: Option<File>,
 }
 
 /// The files of a session that its process maps.
@@ -32,12 +31,12 @@ const BLOCK_BYTES: u64 = 512;
 impl Memory {
     /// That of process `pid`; without samples when it has ended.
     pub fn of(pid: u32) -> Memory {
-        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None, head: None }
+        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None }
     }
 
     /// The same without what the recorder has in the files of a session.
     pub fn without(self, session: &Path) -> Memory {
-        Memory { session: Some(session.to_owned()), head: File::open(session.join("head")).ok(), ..self }
+        Memory { session: Some(session.to_owned()), ..self }
     }
 
     /// What the recorder has in the files of the session.
@@ -46,11 +45,14 @@ impl Memory {
         files.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * BLOCK_BYTES)).sum()
     }
 
-    /// What it has of private memory.
+    /// What it has of private memory. Nothing stays open: there may be thousands of processes.
     fn private_bytes(&self) -> u64 {
-        let mut word = [0; 8];
-        let read = self.head.as_ref().map(|head| head.read_exact_at(&mut word, OWN_BYTES_AT));
-        if matches!(read, Some(Ok(()))) { u64::from_le_bytes(word) } else { 0 }
+        let read = |session: &PathBuf| {
+            let mut word = [0; 8];
+            File::open(session.join("head")).ok()?.read_exact_at(&mut word, OWN_BYTES_AT).ok()?;
+            Some(u64::from_le_bytes(word))
+        };
+        self.session.as_ref().and_then(read).unwrap_or(0)
     }
 
     /// A sample; `None` when the process has ended.
