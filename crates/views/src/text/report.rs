@@ -10,7 +10,7 @@ use heapscribe_analyze::measure::Measure;
 use super::bounds::{self, Shown};
 use super::findings::{Described, blocks, wrapped};
 use super::runtime_blocks::OfRuntime;
-use super::stack_list::{StackPrinter, is_worth_showing, share};
+use super::stack_list::{StackPrinter, is_worth_showing};
 use super::{
     Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, real_time, resident,
     ring, tables,
@@ -327,7 +327,7 @@ impl Report<'_> {
             return Ok(());
         }
         let figure = rest.iter().map(|of| of.figure).fold(0, u64::saturating_add);
-        writeln!(out, "  ... {}: {}", counted(rest.len() as u64, "more entry"), share(figure, whole))
+        writeln!(out, "  ... {}: {}", counted(rest.len() as u64, "more entry"), percent(figure, whole))
     }
 
     /// What the stacks of an entry have together.

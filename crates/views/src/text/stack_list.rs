@@ -216,7 +216,7 @@ fn caller_text(caller: &Caller, outer: &[Line], whole: u64, columns: usize) -> S
     for segment in &caller.path {
         let mut lines: Vec<String> = folded(segment.lines.clone()).iter().map(Line::name).collect();
         if segment.part != caller.part && !lines.is_empty() {
-            lines[0] = format!("{} ({})", lines[0], share(segment.part.figure, whole));
+            lines[0] = format!("{} ({})", lines[0], percent(segment.part.figure, whole));
         }
         names.append(&mut lines);
     }
@@ -252,17 +252,12 @@ fn print_parts(out: Out<'_>, parts: &[(Part, String)], whole: u64, what: &str) -
     }
     let figure = rest.iter().map(|(part, _)| part.figure).fold(0, u64::saturating_add);
     let what = if shown > 0 { format!("more {what}") } else { what.to_owned() };
-    writeln!(out, "      {:>6} in {}", share(figure, whole), counted(rest.len() as u64, &what))
+    writeln!(out, "      {:>6} in {}", percent(figure, whole), counted(rest.len() as u64, &what))
 }
 
 /// Whether something shows more than `0.0 %`; where there is only nothing, all of it is worth showing.
 pub(super) fn is_worth_showing(figure: u64, whole: u64) -> bool {
     u128::from(figure) * 2000 >= u128::from(whole)
-}
-
-/// A share that is not 0 although it is small.
-pub(super) fn share(figure: u64, whole: u64) -> String {
-    percent(figure, whole)
 }
 
 #[cfg(test)]
@@ -283,7 +278,7 @@ mod tests {
                 let shown = percent(figure, whole);
                 let is_nothing = shown == "0.0 %";
                 assert!(!(is_worth_showing(figure, whole) && is_nothing), "{figure} of {whole}: {shown}");
-                assert_ne!(share(figure, whole), "0.0 %", "{figure} of {whole}");
+                assert_ne!(percent(figure, whole), "0.0 %", "{figure} of {whole}");
             }
         }
     }
