@@ -191,6 +191,16 @@ class Events:
         return all(getattr(self, name).ended() for name in self.COLUMNS)
 
 
+def mapping(fields, at):
+    """The stack of a mapping of the program's own."""
+    what, _took, stack, first, size = (fields.varint() for _ in range(5))
+    need(what & 15 <= 3 and what < 256, at, "mapping that cannot be")
+    need(first + size < 1 << 64, at, "mapping beyond the last address")
+    if what & 15 == 2:
+        need(fields.varint() + fields.varint() < 1 << 64, at, "mapping beyond the last address")
+    return stack
+
+
 def sums_of_events(block):
     """What the events of a block add up to, in the words of the index; its stacks; ticks and bytes of each change."""
     f = Fields(block.payload, block.at)
@@ -239,10 +249,12 @@ def sums_of_events(block):
             stacks.append(e.sized_stack(e.stacks, e.sizes)[0])
             n["failed"] += 1
         elif kind == 5:
-            need(call <= 4 and not flag, block.at, "unknown note")
+            need(call <= 5 and not flag, block.at, "unknown note")
             if call == 0:
                 n["lost"] += e.rest.varint()
                 need(e.rest.varint() < 32, block.at, "reason that cannot be")
+            elif call == 5:
+                stacks.append(mapping(e.rest, block.at))
             else:
                 e.rest.varint()
                 if call == 4:

@@ -76,6 +76,7 @@ pub mod go;
 pub mod input;
 mod latency;
 pub mod losses;
+mod mappings;
 pub mod memory;
 mod options;
 mod passes;

@@ -192,7 +192,8 @@ impl<W: Write> Conversion<W> {
             | Event::UnknownFree { .. }
             | Event::Rate { .. }
             | Event::Took { .. }
-            | Event::Note { .. } => Ok(()),
+            | Event::Note { .. }
+            | Event::Mapping(_) => Ok(()),
         }
     }
 

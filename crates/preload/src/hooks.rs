@@ -38,13 +38,13 @@ hooks! {
 }
 
 const PAGE_BYTES: usize = 4096;
-const ENOMEM: c_int = 12;
+pub(crate) const ENOMEM: c_int = 12;
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
 }
 
-fn set_errno(value: c_int) {
+pub(crate) fn set_errno(value: c_int) {
     // SAFETY: libc gives the address of the calling thread's errno.
     unsafe { *__errno_location() = value };
 }

@@ -10,6 +10,7 @@
 //!   hooks, operators, api       what is exported: a stub each, and its body
 //!   libc_hooks                  the same for calls that pass the heap behind us
 //!   forward                     alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
+//!   mappings                    memory of the program's own, past the heap
 //!   register_frame, exit, exec, sandbox, dlopen    calls that are not of the heap
 //! ```
 #![no_std]
@@ -26,6 +27,8 @@ mod forward;
 mod hooks;
 #[cfg_attr(test, allow(dead_code, reason = "used by `dlopen`"))]
 mod libc_hooks;
+#[cfg_attr(test, allow(dead_code, reason = "exported outside of tests only"))]
+mod mappings;
 mod operators;
 mod register_frame;
 mod resized;

@@ -41,11 +41,11 @@ pub mod unwind;
 
 pub use definitions::bytes_of;
 pub use enter::{
-    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, begin_exec, counts, enter, exec_failed, leave,
-    record_took, resume, settle_flags,
+    CountsNow, Entered, MappingChange, RemovedBlock, TimedCall, WrittenEvent, begin_exec, counts, enter,
+    exec_failed, leave, mapping_ticks, record_took, resume, settle_flags,
 };
 pub use heapscribe_wire::mode::Mode;
-pub use heapscribe_wire::record::Call;
+pub use heapscribe_wire::record::{Call, MappingFlags, MappingKind};
 pub use lifecycle::{
     Before, NewProgram, ProgramFile, Sandbox, UnrecordedNote, begin_close, deregister_frames, end_close,
     enter_sandbox, leave_sandbox, note_unrecorded, obstacle, register_frames, take_back_unrecorded,

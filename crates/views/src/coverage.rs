@@ -128,7 +128,8 @@ impl Explained {
     pub fn of(answer: &Answer, resolver: &Resolver) -> Option<Explained> {
         let mut coverage = Coverage::default();
         answer.processes.iter().filter_map(|process| process.coverage).for_each(|of| coverage.add(&of));
-        let heaps = if coverage.share()? < LOW { unseen_heaps(&answer.tree, resolver) } else { Vec::new() };
+        let heaps =
+            if coverage.known_share()? < LOW { unseen_heaps(&answer.tree, resolver) } else { Vec::new() };
         Some(Explained { coverage, heaps })
     }
 
@@ -139,15 +140,20 @@ impl Explained {
 
     /// Whether it is so little that it needs words.
     pub fn is_low(&self) -> bool {
-        self.share() < LOW
+        self.coverage.known_share().unwrap_or(1.0) < LOW
     }
 
     /// The figure as a sentence.
     pub(crate) fn sentence(&self) -> String {
         let [heap, growth] = [self.coverage.heap_bytes, self.coverage.growth_bytes].map(short_bytes);
         let share = self.share() * 100.0;
+        let mapped = match self.coverage.mapped_bytes {
+            0 => String::new(),
+            bytes => format!(" The program's own mappings may explain {} more.", short_bytes(bytes)),
+        };
         format!(
-            "The recorded heap explains about {share:.0} % of the growth of anonymous memory ({heap} of {growth})."
+            "The recorded heap explains about {share:.0} % of the growth of anonymous memory ({heap} of \
+             {growth}).{mapped}"
         )
     }
 
@@ -155,7 +161,7 @@ impl Explained {
     pub(crate) fn why(&self) -> Vec<String> {
         if self.heaps.is_empty() {
             let why = "The rest is what the heap kept of freed blocks, or what the program mapped itself: `heapscribe \
-                       snapshot PID --pages` tells them apart while it runs.";
+                       snapshot PID --pages` tells them apart while it runs, `record --track-mmap` records who mapped.";
             return vec![why.to_owned()];
         }
         self.heaps.iter().map(|of| format!("{}: {}", of.file, of.hint)).collect()
@@ -234,7 +240,7 @@ mod tests {
 
     fn check(coverage: &[(u64, u64)], files: &[&str], expected: Option<(&str, &[&str])>) {
         let process = |&(heap_bytes, growth_bytes): &(u64, u64)| Process {
-            coverage: Some(Coverage { growth_bytes, heap_bytes }),
+            coverage: Some(Coverage { growth_bytes, heap_bytes, mapped_bytes: 0 }),
             ..Process::default()
         };
         let module = |path: &&str| answer::Module { path: path.as_bytes().to_vec(), build_id: Vec::new() };

@@ -6,7 +6,7 @@
 //!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
 //!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process,
-//!     bit 2 frames of interpreters are not recorded
+//!     bit 2 frames of interpreters are not recorded, bit 3 the program's own mappings are recorded
 //!  68 bytes of rules that follow u32, see [`crate::real_time_rules`]
 //! ```
 
@@ -22,6 +22,8 @@ pub const PLAN_BYTES: usize = 72;
 pub const FILE_NAME: &str = "plan";
 /// The environment variable that names the base directory.
 pub const SESSION_VARIABLE: &str = "HEAPSCRIBE_SESSION";
+/// The one that is `1` where the program's own mappings are recorded: known to a hook without a session.
+pub const TRACK_MMAP_VARIABLE: &str = "HEAPSCRIBE_TRACK_MMAP";
 
 /// What a thread does whose log is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,6 +63,8 @@ pub struct Plan {
     pub stops: bool,
     /// Whether frames of code that an interpreter runs are recorded.
     pub reads_interpreters: bool,
+    /// Whether the program's own mappings are recorded.
+    pub tracks_mappings: bool,
     /// Bytes of rules behind these.
     pub rules_bytes: u32,
 }
@@ -68,6 +72,7 @@ pub struct Plan {
 const TIMED: u32 = 1;
 const STOPS: u32 = 2;
 const NATIVE_ONLY: u32 = 4;
+const MAPPINGS: u32 = 8;
 
 impl Default for Plan {
     fn default() -> Self {
@@ -84,6 +89,7 @@ impl Default for Plan {
             is_timed: false,
             stops: false,
             reads_interpreters: true,
+            tracks_mappings: false,
             rules_bytes: 0,
         }
     }
@@ -108,7 +114,8 @@ impl Plan {
         out[56..64].copy_from_slice(&self.seed.to_le_bytes());
         let flags = (u32::from(self.is_timed) * TIMED)
             | (u32::from(self.stops) * STOPS)
-            | (u32::from(!self.reads_interpreters) * NATIVE_ONLY);
+            | (u32::from(!self.reads_interpreters) * NATIVE_ONLY)
+            | (u32::from(self.tracks_mappings) * MAPPINGS);
         out[64..68].copy_from_slice(&flags.to_le_bytes());
         out[68..72].copy_from_slice(&self.rules_bytes.to_le_bytes());
         out
@@ -134,6 +141,7 @@ impl Plan {
             is_timed: u32_at(64) & TIMED != 0,
             stops: u32_at(64) & STOPS != 0,
             reads_interpreters: u32_at(64) & NATIVE_ONLY == 0,
+            tracks_mappings: u32_at(64) & MAPPINGS != 0,
             rules_bytes: u32_at(68),
         })
     }
@@ -158,6 +166,7 @@ mod tests {
             is_timed: true,
             stops: true,
             reads_interpreters: false,
+            tracks_mappings: true,
             rules_bytes: 300,
         };
         let mut bytes = plan.to_bytes();

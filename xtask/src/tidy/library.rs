@@ -106,6 +106,9 @@ const OTHER_EXECS: &[&str] = &["execl", "execle", "execlp", "execveat", "posix_s
 /// Hooks of what it gives up.
 const SANDBOXES: &[&str] = &["prctl", "syscall"];
 
+/// Hooks of memory that the program maps itself.
+const MAPPINGS: &[&str] = &["brk", "mmap", "mmap64", "mprotect", "mremap", "munmap", "sbrk"];
+
 /// A library: its package and feature, and what it exports.
 struct Kind {
     package: &'static str,
@@ -123,7 +126,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         package: "heapscribe-preload",
         feature: None,
-        exports: &[FAMILY, RECORDER, OPERATORS, ENDS, EXECS, OTHER_EXECS, SANDBOXES],
+        exports: &[FAMILY, RECORDER, OPERATORS, ENDS, EXECS, OTHER_EXECS, SANDBOXES, MAPPINGS],
         strong: &[],
     },
     Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },

@@ -9,6 +9,9 @@ pub struct Coverage {
     /// How much of that the recorded heap explains, by the most that it held: with headers and rounding, of which a heap
     /// has about 16 bytes for each block. What it kept of freed blocks beyond that is not in it.
     pub heap_bytes: u64,
+    /// How much of the rest the program's own mappings may explain, by the most that was mapped; 0 where they were not
+    /// recorded.
+    pub mapped_bytes: u64,
 }
 
 impl Coverage {
@@ -21,9 +24,16 @@ impl Coverage {
         is_enough.then(|| self.heap_bytes as f64 / self.growth_bytes as f64)
     }
 
+    /// The share that the heap and the program's own mappings explain together, 0 to 1.
+    pub fn known_share(&self) -> Option<f64> {
+        let heap = self.share()?;
+        Some(heap + self.mapped_bytes as f64 / self.growth_bytes as f64)
+    }
+
     /// Adds that of another process.
     pub fn add(&mut self, other: &Coverage) {
         self.growth_bytes = self.growth_bytes.saturating_add(other.growth_bytes);
         self.heap_bytes = self.heap_bytes.saturating_add(other.heap_bytes);
+        self.mapped_bytes = self.mapped_bytes.saturating_add(other.mapped_bytes);
     }
 }

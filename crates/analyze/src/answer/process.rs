@@ -6,6 +6,7 @@ use super::amounts::{Amount, Holder, Peak, WholePeak};
 use super::bounds::FigureBounds;
 use super::coverage::Coverage;
 use super::heap::Heap;
+use super::mappings::Mappings;
 use super::patterns::Growth;
 use super::totals::{Dropped, Totals};
 
@@ -51,6 +52,8 @@ pub struct Process {
     pub rss_peak_bytes: u64,
     /// How much of the growth of its memory the recorded heap explains; `None` where that is not known.
     pub coverage: Option<Coverage>,
+    /// What it mapped itself, where that was recorded.
+    pub mappings: Option<Mappings>,
     /// Of what its resident memory was made, from time to time.
     pub resident: Vec<ResidentSample>,
     /// The heap under it, when that has statistics.

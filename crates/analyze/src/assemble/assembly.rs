@@ -16,6 +16,7 @@ use super::context::ProcessContext;
 use super::coverage::coverage;
 use super::evicted;
 use super::latency::LatencyAssembly;
+use super::mappings::mappings;
 use super::patterns::{PatternAssembly, ascent, freed_late, growth};
 use super::process::known;
 use super::resident::resident;
@@ -153,10 +154,9 @@ impl Assembly {
         self.answer.problems.extend(self.samples.rates(facts.pid, results.sums.rates, &definitions.means));
         self.samples.at_peak(&common.sampled, results.held_at_halves.as_ref(), node_of);
         self.samples.lives(&results.sums.sampled, node_of);
-        let window_ns = self.window_ns;
+        let (window_ns, pools) = (self.window_ns, table.as_ref().map(|table| table.pools.clone()));
         let context =
             ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns, window_ns };
-        let pools = table.as_ref().map(|table| table.pools.clone());
         self.annotations.take(&context, &mut results, pools, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
@@ -183,6 +183,7 @@ impl Assembly {
         results.sums.problems.sort();
         self.answer.problems.append(&mut results.sums.problems);
         let process = Process {
+            mappings: mappings(&context, facts, &mut results.sums, &mut self.tree),
             totals,
             peak,
             whole_peak,

@@ -25,7 +25,9 @@ pub(super) fn coverage(facts: &ProcessFacts, process: &Process) -> Option<Covera
     let begins_with_it = !facts.is_fork && facts.evicted.is_empty();
     let before = if begins_with_it { first.min(BEGIN_BYTES_MAX) } else { first };
     let growth_bytes = most - before;
-    Some(Coverage { growth_bytes, heap_bytes: taken_bytes(process).min(growth_bytes) })
+    let heap_bytes = taken_bytes(process).min(growth_bytes);
+    let mapped_bytes = process.mappings.as_ref().map_or(0, |of| of.peak_bytes).min(growth_bytes - heap_bytes);
+    Some(Coverage { growth_bytes, heap_bytes, mapped_bytes })
 }
 
 /// What the heap had taken when most was live; where losses leave the peak open, the most that it can have been.
@@ -58,8 +60,11 @@ mod tests {
         change(&mut facts);
         let peak = Peak { bytes: peak.0 * MIB, blocks: peak.1, ..Peak::default() };
         let found = coverage(&facts, &Process { peak, ..Process::default() });
-        let expected =
-            expected.map(|(growth, heap)| Coverage { growth_bytes: growth * MIB, heap_bytes: heap * MIB });
+        let expected = expected.map(|(growth, heap)| Coverage {
+            growth_bytes: growth * MIB,
+            heap_bytes: heap * MIB,
+            mapped_bytes: 0,
+        });
         assert_eq!(found, expected, "{anonymous_mib:?}");
     }
 

@@ -9,6 +9,7 @@ mod context;
 mod coverage;
 mod evicted;
 mod latency;
+mod mappings;
 mod patterns;
 mod peak_range;
 mod process;

@@ -55,7 +55,11 @@ impl HeapCall {
             }
             Event::Failed { stack, .. } => one(CallPurpose::Failed, stack, 1, 0),
             Event::UnknownFree { .. } => one(CallPurpose::Free, StackId::UNKNOWN, 1, 0),
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => None,
+            Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => None,
         }
     }
 }

@@ -147,7 +147,8 @@ impl Scale {
             | Event::Rate { .. }
             | Event::Took { .. }
             | Event::Lost { .. }
-            | Event::Note { .. } => Changes::default(),
+            | Event::Note { .. }
+            | Event::Mapping(_) => Changes::default(),
         }
     }
 }

@@ -33,6 +33,8 @@ impl<E> OfThreads<'_, E> {
             },
             Event::Rate { .. } => Some(event),
             Event::Took { .. } => (!self.has_skipped).then_some(event),
+            // One thread maps and another unmaps: of some threads they say nothing.
+            Event::Mapping(_) => None,
             _ => is_own.then_some(event),
         }
     }

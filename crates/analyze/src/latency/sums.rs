@@ -54,7 +54,11 @@ impl LastCall {
             | Event::UnknownRealloc { call, size_bytes, stack } => (call, size_bytes, stack),
             Event::Free { call, block } => (call, block.size_bytes, block.stack),
             Event::UnknownFree { call } => (call, 0, StackId::UNKNOWN),
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
+            Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => return None,
         };
         Some(LastCall { call, size_bytes, stack })
     }

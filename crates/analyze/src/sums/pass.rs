@@ -12,6 +12,7 @@ use crate::events::{HeapCall, Scale};
 use crate::findings::limits::LATE_FREE_BLOCK_BYTES;
 use crate::input::{Clock, EventsInOrder, NumberedChunk};
 use crate::latency::{LastCall, Latency, TimedCall};
+use crate::mappings::MappingEvents;
 use crate::sampling::{SampledLives, Samples, Weight};
 use crate::stacks::StackTable;
 use crate::timeline::{Cutter, Grid};
@@ -41,6 +42,7 @@ pub(crate) fn add_chunk(
         life,
         life_step: LifeStep::default(),
         latency: &mut sums.latency,
+        mappings: &mut sums.mappings,
         last: None,
         thread: ThreadSums::default(),
         scale: Scale::new(facts.thread),
@@ -69,6 +71,7 @@ struct ChunkPass<'a> {
     life: &'a Life,
     life_step: LifeStep,
     latency: &'a mut Latency,
+    mappings: &'a mut MappingEvents,
     /// The call before, of which the next event may say how long it took.
     last: Option<LastCall>,
     thread: ThreadSums,
@@ -104,6 +107,10 @@ impl ChunkPass<'_> {
                 (dt, Event::Note { note, name }) => {
                     self.ticks = self.ticks.wrapping_add(dt);
                     self.annotations.note(note, name, self.ticks);
+                }
+                (dt, Event::Mapping(mapping)) => {
+                    self.ticks = self.ticks.wrapping_add(dt);
+                    self.mappings.add(self.ticks, mapping);
                 }
                 (_, Event::Took { units }) => self.took(units),
                 (dt, event) => self.take::<RATES>(dt, event),
@@ -234,7 +241,11 @@ impl ChunkPass<'_> {
                 self.thread.unknown += 1;
                 self.alloc(stack, size_bytes, Weight::one(size_bytes), false);
             }
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => {}
+            Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => {}
         }
     }
 

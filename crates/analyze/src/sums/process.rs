@@ -9,6 +9,7 @@ use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use crate::annotations::Annotations;
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::latency::Latency;
+use crate::mappings::MappingEvents;
 use crate::sampling::{SampledLives, Samples};
 use crate::stacks::StackTable;
 use crate::timeline::Segment;
@@ -30,6 +31,8 @@ pub(crate) struct ProcessSums {
     pub(crate) annotations: Annotations,
     /// How long its calls took.
     pub(crate) latency: Latency,
+    /// What it did to its own mappings.
+    pub(crate) mappings: MappingEvents,
 }
 
 impl ProcessSums {
@@ -60,6 +63,7 @@ impl ProcessSums {
         self.problems.append(&mut other.problems);
         self.annotations.merge(other.annotations);
         self.latency.merge(other.latency);
+        self.mappings.merge(other.mappings);
         self
     }
 }

@@ -126,7 +126,11 @@ impl Addresses {
                 let old = self.next_address();
                 Operation::Realloc { old, size_bytes, new: self.assign(at) }
             }
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
+            Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => return None,
         })
     }
 

@@ -164,9 +164,11 @@ impl<W: Write> Objects<W> {
                 self.times += 1;
                 Ok(())
             }
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {
-                Ok(())
-            }
+            Event::Failed { .. }
+            | Event::UnknownFree { .. }
+            | Event::Rate { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => Ok(()),
         }
     }
 

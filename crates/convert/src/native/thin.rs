@@ -170,7 +170,11 @@ impl Thin {
             }
             // A recorder that draws samples does not see what happens to other blocks.
             Event::UnknownFree { .. } => self.rate.is_none(),
-            Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Note { .. } => true,
+            Event::Failed { .. }
+            | Event::Lost { .. }
+            | Event::Rate { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => true,
             Event::Took { .. } => false, // follows the event before it; the caller decides
         };
         is_retained.then_some(*event)

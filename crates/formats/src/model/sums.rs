@@ -118,7 +118,7 @@ impl ChunkSums {
                 self.unknown_reallocs += 1;
                 self.allocated(size_bytes);
             }
-            Event::Rate { .. } | Event::Took { .. } | Event::Note { .. } => {}
+            Event::Rate { .. } | Event::Took { .. } | Event::Note { .. } | Event::Mapping(_) => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
         }
     }

@@ -11,6 +11,7 @@ Lines:
            = live when a snapshot was taken, with its address instead of the call
            % sampling rate of the blocks that follow in this part of the thread
            @ annotation of the program: mark, section_begin, section_end
+           m mapping of the program's own (--track-mmap): map, unmap, move, protect, then addresses
   size     bytes; old>new for ~; number of events for x; mean bytes between samples for %, or -
            for every block
   age      ns since the block was allocated, for - and ~

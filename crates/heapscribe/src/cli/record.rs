@@ -94,6 +94,12 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = SAMPLING)]
     pub(crate) no_interpreter_frames: bool,
 
+    /// Record mmap, munmap, mremap, mprotect, brk and sbrk of the program's own, too, apart from the heap
+    ///
+    /// `report --full` has what was mapped and by whom. Recording makes these calls slower.
+    #[arg(long, help_heading = SAMPLING)]
+    pub(crate) track_mmap: bool,
+
     /// What the program does when its buffer is full
     #[arg(long, value_enum, default_value_t = WhenFull::Wait, help_heading = BUFFERING)]
     pub(crate) when_full: WhenFull,

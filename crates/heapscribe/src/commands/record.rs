@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use heapscribe_formats::model::{RealTimeRules, SessionInfo};
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
-use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
+use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, TRACK_MMAP_VARIABLE, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use super::{output, symbols};
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         return Err(Problem::new(what.to_owned(), "remove --format, or remove --ring and --last").into());
     }
     cli::reject_conflicts(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
+    reject_memtrace(args)?;
     output::reject_existing(&trace_path(args), args.force)?;
     let mut preload = preload_of_heap(args)?;
     let recorder = preload::place(preload::RECORDER)?;
@@ -58,6 +59,19 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     outcome
 }
 
+/// Rejects what a trace of memtrace has no place for.
+fn reject_memtrace(args: &RecordArgs) -> Result<(), Problem> {
+    let given =
+        [(args.track_mmap, "mappings"), (args.retention.memory_map_every().is_some(), "a memory map")];
+    match given.into_iter().find(|(is_given, _)| *is_given && args.format == TraceFormat::Memtrace) {
+        None => Ok(()),
+        Some((_, name)) => {
+            let what = format!("the memtrace format cannot store {name}");
+            Err(Problem::new(what, "remove --format, and use `heapscribe convert` later"))
+        }
+    }
+}
+
 /// What to preload for the heap behind the recorder.
 fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     match &args.heap.heap {
@@ -71,6 +85,10 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
 
 fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
     preload.variables.push((SESSION_VARIABLE, base.path().into()));
+    // A recording in a recording may have it from the outer one.
+    if args.track_mmap || std::env::var_os(TRACK_MMAP_VARIABLE).is_some() {
+        preload.variables.push((TRACK_MMAP_VARIABLE, u8::from(args.track_mmap).to_string().into()));
+    }
     // Heaps take the session's directory, unless they are told of another.
     if std::env::var_os(HEAPS_VARIABLE).is_some() {
         preload.variables.push((HEAPS_VARIABLE, base.path().into()));
@@ -177,6 +195,7 @@ fn plan(args: &RecordArgs) -> Plan {
         is_timed: args.real_time.latency,
         stops: args.real_time.rt_abort,
         reads_interpreters: !args.no_interpreter_frames,
+        tracks_mappings: args.track_mmap,
         ..Plan::default()
     }
 }

@@ -254,6 +254,7 @@ fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Res
     let Parts { answer, kept, trace, messages, shown, folded, .. } = *parts;
     let stacks = json::report::chosen(answer, Some(top));
     let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
+    let of_calls = of_calls.chain(json::mappings::wanted(answer));
     let nodes = json::findings::wanted(answer).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let findings = json::findings::findings(answer, &names, shown, folded);

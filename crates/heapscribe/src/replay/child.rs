@@ -15,6 +15,7 @@ use heapscribe_replay::{
     Footprint, FootprintObserver, Heap, Latency, LatencyObserver, Observer, Outcome, Program, Touch,
     Unobserved, run, run_in_threads,
 };
+use heapscribe_wire::plan::{SESSION_VARIABLE, TRACK_MMAP_VARIABLE};
 use serde::{Deserialize, Serialize};
 
 use super::prepare::Prepared;
@@ -77,7 +78,7 @@ pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Measurement> {
     let program = std::env::current_exe().context("cannot find the heapscribe program")?;
     let mut command = Command::new(program);
     command.arg(WORD).arg(serde_json::to_string(task)?);
-    command.env_remove("LD_PRELOAD").env_remove("HEAPSCRIBE_SESSION");
+    command.env_remove("LD_PRELOAD").env_remove(SESSION_VARIABLE).env_remove(TRACK_MMAP_VARIABLE);
     if task.threads > 0 {
         for name in VARIABLES {
             command.env_remove(name);

@@ -164,7 +164,11 @@ impl Feed {
                 self.lost = self.lost.saturating_add(count);
                 Ok(())
             }
-            Event::Failed { .. } | Event::Rate { .. } | Event::Note { .. } | Event::Took { .. } => Ok(()),
+            Event::Failed { .. }
+            | Event::Rate { .. }
+            | Event::Note { .. }
+            | Event::Took { .. }
+            | Event::Mapping(_) => Ok(()),
         }
         .context(NO_ROOM)
     }

@@ -35,6 +35,7 @@ mod latency;
 mod life;
 mod limits;
 mod many;
+mod mappings;
 mod memory;
 mod memtrace;
 mod missing;

@@ -159,6 +159,11 @@ fn rules_want_every_call() {
         (&["--rt-after-init", "--mode", "off"], "need every call"),
         (&["--rt-section", "x", "--format", "memtrace"], "the memtrace format cannot store"),
         (&["--latency", "--format", "memtrace"], "the memtrace format cannot store"),
+        (&["--track-mmap", "--format", "memtrace"], "the memtrace format cannot store mappings"),
+        (
+            &["--memory-map", "every=1s", "--format", "memtrace"],
+            "the memtrace format cannot store a memory map",
+        ),
         (&["--rt-abort"], "needs a rule"),
     ] {
         let ended = recorded(&place, "kinds", options);

@@ -78,6 +78,34 @@ pub unsafe fn protect_read(at: *mut u8, len_bytes: usize) -> Result<()> {
     unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_READ, 0, 0, 0]) }.map(drop)
 }
 
+/// A call of the program's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProgramCall {
+    /// `mmap`.
+    Mmap,
+    /// `munmap`.
+    Munmap,
+    /// `mremap`.
+    Mremap,
+    /// `mprotect`.
+    Mprotect,
+}
+
+/// Makes a call for a program whose C library is not found.
+///
+/// # Safety
+/// * The program's: the call is one that it may make, with its arguments.
+pub unsafe fn for_program(which: ProgramCall, a: [usize; 6]) -> Result<usize> {
+    let n = match which {
+        ProgramCall::Mmap => number::MMAP,
+        ProgramCall::Munmap => number::MUNMAP,
+        ProgramCall::Mremap => number::MREMAP,
+        ProgramCall::Mprotect => number::MPROTECT,
+    };
+    // SAFETY: the program's.
+    unsafe { call(n, a) }
+}
+
 /// Advice to the kernel about a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advice {

@@ -22,8 +22,8 @@ pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_s
 pub use forbidden::{CallSet, forbid, permit};
 pub use futex::{Slept, futex_wait, futex_wake};
 pub use memory::{
-    Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read, protect_read_write,
-    unmap,
+    Advice, ProgramCall, advise, for_program, map_again, map_private, map_private_over, protect_none,
+    protect_read, protect_read_write, unmap,
 };
 pub use own_memory::{is_writable, read_own};
 pub use path::{has_attribute, stat_path, symlink, unlink};

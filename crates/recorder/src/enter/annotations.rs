@@ -66,7 +66,7 @@ impl Entered {
         }
     }
 
-    fn is_off(&self) -> bool {
+    pub(super) fn is_off(&self) -> bool {
         self.session.head.mode.load(Ordering::Relaxed) == Mode::Off.to_word()
     }
 

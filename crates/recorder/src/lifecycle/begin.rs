@@ -68,6 +68,7 @@ fn prepare(session: &Session, is_child: bool) {
         filter::clear();
     }
     gate::open();
+    hook_flags::settle_mappings(session.tracks_mappings);
     hook_flags::settle(session.log.timed_by(), !session.rules.is_empty());
 }
 

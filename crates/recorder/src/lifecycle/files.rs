@@ -109,6 +109,7 @@ pub(super) unsafe fn create(
         definitions: DefinitionWriter::new(defs, head),
         interner: Interner::default(),
         reads_interpreters: plan.reads_interpreters,
+        tracks_mappings: plan.tracks_mappings,
         interpreters: Defined::default(),
         functions: Functions::default(),
         names: Names::default(),

@@ -79,6 +79,11 @@ impl Heap {
         self.has_operators && self.text[0].contains(&(operator as usize))
     }
 
+    /// Whether this is an address of the heap that the program has instead of libc's: what that maps is its blocks'.
+    pub fn is_own_code(&self, pc: usize) -> bool {
+        !self.is_glibc && (self.text[0].contains(&pc) || self.calls_itself(pc))
+    }
+
     /// Whether a hook was called by the heap itself, serving another hook's call, and not by the program.
     #[inline(always)]
     pub fn calls_itself(&self, caller_pc: usize) -> bool {

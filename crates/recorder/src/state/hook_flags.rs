@@ -10,7 +10,7 @@
 //! ```
 //! Kept over a fork: a child has its parent's plan.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use heapscribe_wire::head::ClockKind;
 
@@ -23,6 +23,9 @@ const RULED: u8 = 1 << 3;
 const UNSETTLED: u8 = 1 << 4;
 
 static HOOK_FLAGS: AtomicU8 = AtomicU8::new(UNSETTLED);
+
+/// Whether the program's own mappings are recorded: apart, since hooks of the heap need not know.
+static TRACKS_MAPPINGS: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 fn flags() -> u8 {
@@ -43,7 +46,7 @@ pub(crate) fn are_ruled() -> bool {
 
 /// Whether there is no session yet that decides what is wanted.
 #[inline(always)]
-pub(crate) fn are_unsettled() -> bool {
+pub fn are_unsettled() -> bool {
     flags() & UNSETTLED != 0
 }
 
@@ -61,6 +64,16 @@ pub(crate) fn settle(timed_by: Option<ClockKind>, is_ruled: bool) {
     };
     let wanted = timed | if is_ruled { RULED } else { 0 };
     HOOK_FLAGS.store(flags() & NESTS | wanted, Ordering::Relaxed);
+}
+
+/// Whether the program's own mappings are recorded, by the plan of its session.
+pub fn are_mappings_tracked() -> bool {
+    TRACKS_MAPPINGS.load(Ordering::Relaxed)
+}
+
+/// It is known whether they are, before [`settle`] says that all is.
+pub(crate) fn settle_mappings(tracks: bool) {
+    TRACKS_MAPPINGS.store(tracks, Ordering::Relaxed);
 }
 
 /// The time in units of the session's clock, if calls are timed; else 0.

@@ -41,6 +41,8 @@ pub(crate) struct Session {
     pub interner: Interner,
     /// Whether frames of interpreters are recorded.
     pub reads_interpreters: bool,
+    /// Whether the program's own mappings are recorded.
+    pub tracks_mappings: bool,
     /// What its definitions have of interpreters.
     pub interpreters: Defined,
     /// What is known of functions that an interpreter runs.

@@ -15,6 +15,7 @@ use heapscribe_wire::language::Language;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
+use super::mappings;
 use super::printer::{Moment, Printer, Rates, Standing};
 use crate::interpreters::version;
 use heapscribe_symbols::lossy;
@@ -142,6 +143,7 @@ impl<W: Write> Printer for Lines<W> {
                 Note::End => write!(self.out, "@ - - N{} section_end", name.0)?,
                 Note::GoesOn { .. } => write!(self.out, "@ - {} N{} section_goes_on", m.age_ns, name.0)?,
             },
+            Event::Mapping(mapping) => write!(self.out, "{}", mappings::line(mapping))?,
         }
         if let Some(ns) = m.took_ns {
             write!(self.out, " took={ns}")?;

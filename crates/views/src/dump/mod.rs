@@ -3,6 +3,7 @@
 
 pub mod go;
 pub mod lines;
+mod mappings;
 pub mod memtrace;
 pub mod objects;
 mod printer;

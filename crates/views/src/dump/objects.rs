@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::lines::{hex, how_ended, language, reason_name, role};
+use super::mappings::MappingJson;
 use super::printer::{Moment, Printer, Rates, Standing};
 use crate::interpreters::version;
 use crate::json::parts::DrainerJson;
@@ -253,6 +254,7 @@ enum EventJson {
         name: u32,
         age: u64,
     },
+    Mapping(MappingJson),
 }
 
 /// The block that `realloc` took.
@@ -296,6 +298,7 @@ fn what(m: &Moment<'_>, rates: &Rates) -> Option<EventJson> {
             Note::End => EventJson::SectionEnd { name },
             Note::GoesOn { .. } => EventJson::SectionContinues { name, age },
         },
+        Event::Mapping(ref mapping) => EventJson::Mapping(mapping.into()),
     })
 }
 

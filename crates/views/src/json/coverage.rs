@@ -19,6 +19,13 @@ pub(super) struct GrowthJson {
     share: Option<f64>,
     growth_bytes: u64,
     heap_bytes: u64,
+    #[serde(skip_serializing_if = "is_none")]
+    mapped_bytes: u64,
+}
+
+/// Nothing was recorded of it.
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// A heap that is not recorded.
@@ -42,7 +49,8 @@ impl From<&Coverage> for GrowthJson {
     fn from(of: &Coverage) -> GrowthJson {
         // More digits would say more than is known.
         let share = of.share().map(|share| (share * 1000.0).round() / 1000.0);
-        GrowthJson { share, growth_bytes: of.growth_bytes, heap_bytes: of.heap_bytes }
+        let Coverage { growth_bytes, heap_bytes, mapped_bytes } = *of;
+        GrowthJson { share, growth_bytes, heap_bytes, mapped_bytes }
     }
 }
 

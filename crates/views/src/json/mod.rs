@@ -9,6 +9,7 @@ pub mod go;
 pub mod heap;
 pub mod latency;
 pub mod live;
+pub mod mappings;
 pub mod memory;
 pub mod messages;
 pub mod parts;

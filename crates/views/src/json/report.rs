@@ -10,6 +10,7 @@ use super::coverage::GrowthJson;
 use super::findings::FindingJson;
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
+use super::mappings::MappingsJson;
 use super::parts::{
     BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, InterpreterJson, LeakedJson,
     PeakJson, RestJson, RingJson, StackBoundsJson, TotalsJson,
@@ -179,6 +180,8 @@ struct ProcessJson {
     rss_peak_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<GrowthJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mappings: Option<MappingsJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     memory_over_time: Vec<ResidentJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,7 +264,7 @@ impl<'a> Report<'a> {
             sections: annotations::sections(a, names),
             pools: annotations::pools(a, names),
             stacks: Stacks { answer: a, stacks, names },
-            processes: a.processes.iter().map(|p| process(p, a.begin_mono_ns)).collect(),
+            processes: a.processes.iter().map(|p| process(p, a.begin_mono_ns, names)).collect(),
             threads: threads(a),
             histogram: histogram(a),
             lifetimes: lifetimes(a),
@@ -324,7 +327,7 @@ fn stack(a: &Answer, s: &Stack, names: &NamedStacks<'_>) -> StackJson {
     }
 }
 
-fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
+fn process(p: &Process, begin_mono_ns: u64, names: &NamedStacks<'_>) -> ProcessJson {
     ProcessJson {
         pid: p.pid,
         parent: p.parent_pid,
@@ -342,6 +345,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         temporary: p.temporary.into(),
         rss_peak_bytes: p.rss_peak_bytes,
         coverage: p.coverage.as_ref().map(Into::into),
+        mappings: p.mappings.as_ref().map(|of| MappingsJson::new(of, names)),
         memory_over_time: ResidentJson::all(&p.resident, begin_mono_ns),
         heap: p.heap.as_ref().map(HeapJson::from),
         off: p.off.iter().map(Into::into).collect(),

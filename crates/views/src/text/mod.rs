@@ -20,6 +20,7 @@ pub mod latency;
 mod layout;
 pub mod live;
 pub mod losses;
+mod mappings;
 pub mod memory;
 pub mod messages;
 mod out;

@@ -12,8 +12,8 @@ use super::findings::{Described, blocks, wrapped};
 use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing};
 use super::{
-    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, real_time, resident,
-    ring, tables,
+    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, mappings, real_time,
+    resident, ring, tables,
 };
 use crate::check::calls::RuleOutcome;
 use crate::coverage::Explained;
@@ -46,7 +46,8 @@ impl Report<'_> {
         let of_annotations = crate::annotations::nodes(self.answer, self.top.max(annotations::STACKS));
         let of_calls = latency::wanted(self.answer, self.top).chain(real_time::wanted(self.answer));
         let of_lists = self.answer.stacks.iter().map(|stack| stack.node);
-        of_lists.chain(of_annotations).chain(of_calls).collect()
+        let of_mappings = mappings::wanted(self.answer, self.top);
+        of_lists.chain(of_annotations).chain(of_calls).chain(of_mappings).collect()
     }
 
     /// Prints all of it.
@@ -68,6 +69,7 @@ impl Report<'_> {
             chart::draw(out, self.answer)?;
             coverage::section(out, self.coverage, self.width)?;
             resident::section(out, self.answer)?;
+            mappings::print(out, self.answer, (self.top, self.width), &mut stacks)?;
             return losses::section(out, self.answer, &names.unnamed());
         }
         self.findings(out, findings)?;
@@ -90,6 +92,7 @@ impl Report<'_> {
         chart::draw(out, self.answer)?;
         coverage::section(out, self.coverage, self.width)?;
         resident::section(out, self.answer)?;
+        mappings::print(out, self.answer, (self.top, self.width), &mut stacks)?;
         losses::section(out, self.answer, &names.unnamed())?;
         hints::section(out, self.answer, self.trace)?;
         self.next(out)

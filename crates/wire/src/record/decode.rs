@@ -2,6 +2,7 @@
 
 use super::event::{Block, Event};
 use super::latency;
+use super::mapping::{MAPPING, Mapping};
 use super::note::{self, Note};
 use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN};
 use crate::call::Call;
@@ -73,6 +74,9 @@ impl<'a> Events<'a> {
     fn note(&self, tag: u8, at: &mut usize) -> Result<Event, &'static str> {
         if tag >> 3 == note::LOST {
             return Ok(Event::Lost { count: self.field(at)?, reason: self.small(at)?.min(255) as u8 });
+        }
+        if tag >> 3 == MAPPING {
+            return Mapping::read(|| self.field(at)).map(Event::Mapping);
         }
         let mut note = Note::from_bits(tag >> 3).ok_or("unknown kind of note")?;
         let name = NameId(self.small(at)?);

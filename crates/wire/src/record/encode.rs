@@ -2,6 +2,7 @@
 
 use super::event::{Block, Event};
 use super::latency::put_latency;
+use super::mapping::{MAPPING, Mapping};
 use super::note::{self, Note};
 use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN, tag};
 use crate::call::Call;
@@ -20,6 +21,13 @@ impl FieldWriter<'_> {
     fn put(&mut self, value: u64) {
         let rest = self.at.get_mut(self.len..).unwrap_or_default();
         self.len += varint::put(rest, value);
+    }
+
+    /// Gives the tag.
+    #[cold]
+    fn put_mapping(&mut self, mapping: &Mapping) -> u8 {
+        mapping.fields().for_each(|field| self.put(field));
+        NOTE | MAPPING << 3
     }
 
     #[inline(always)]
@@ -130,6 +138,7 @@ impl Event {
                 }
                 NOTE | note.bits() << 3
             }
+            Event::Mapping(mapping) => fields.put_mapping(mapping),
         };
         fields.at[0] = tag;
         fields.len

@@ -1,5 +1,6 @@
 //! What happened.
 
+use super::mapping::Mapping;
 use super::note::Note;
 use crate::call::Call;
 use crate::ids::{NameId, RateId, StackId, ThreadId};
@@ -106,7 +107,12 @@ pub enum Event {
         /// Of this name.
         name: NameId,
     },
+    /// The program has changed its own mappings.
+    Mapping(Mapping),
 }
+
+// What is rare must not make the others larger.
+const _: () = assert!(size_of::<Event>() == 48);
 
 impl Event {
     /// The function that the program called, if it called one.
@@ -119,7 +125,11 @@ impl Event {
             | Event::Failed { call, .. }
             | Event::UnknownFree { call }
             | Event::UnknownRealloc { call, .. } => Some(call),
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => None,
+            Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. }
+            | Event::Mapping(_) => None,
         }
     }
 

@@ -13,6 +13,7 @@
 //!            2 begin    name                      of a section, which goes on until its end on this thread
 //!            3 end      name                      of the innermost section of that name and of those inside it
 //!            4 goes on  name  age_ticks           a section that began so long ago in an earlier chunk
+//!            5 mapping  what  took_ticks  stack  address  bytes  [old address  old bytes]   see [`Mapping`]
 //!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
 //!   took     units         no dt; the flag alone: how long the call of the event right before it was in the heap
 //!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks from here on,
@@ -27,6 +28,7 @@ mod decode;
 mod encode;
 mod event;
 mod latency;
+mod mapping;
 mod note;
 mod tag;
 
@@ -37,4 +39,5 @@ pub use crate::call::Call;
 pub use decode::{BadEvent, Events};
 pub use event::{Block, Event};
 pub use latency::put_latency;
+pub use mapping::{Mapping, MappingFlags, MappingKind};
 pub use note::Note;

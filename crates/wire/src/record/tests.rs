@@ -36,6 +36,28 @@ fn each_kind_round_trips_and_notices_a_cut() {
     check(Event::UnknownFree { call: Call::Free }, 1, 2);
     check(Event::UnknownRealloc { call: Call::Realloc, size_bytes: 1, stack }, 1, 4);
     check(Event::Lost { count: 1000, reason: 3 }, 1, 5);
+    let mapping = Mapping {
+        kind: MappingKind::Unmap,
+        flags: MappingFlags::default(),
+        took_ticks: 300,
+        stack: StackId::UNKNOWN,
+        address: 0x7fff_1234_5000,
+        len_bytes: 4096,
+        old_address: 0,
+        old_len_bytes: 0,
+    };
+    check(Event::Mapping(mapping), 1, 1 + 1 + 1 + 2 + 1 + 7 + 2);
+    let most = Mapping {
+        kind: MappingKind::Move,
+        flags: MappingFlags(15),
+        took_ticks: u32::MAX,
+        stack: StackId(u32::MAX),
+        old_address: u64::MAX,
+        address: u64::MAX,
+        len_bytes: 0,
+        old_len_bytes: 0,
+    };
+    check(Event::Mapping(most), u64::MAX, 1 + 10 + 2 + 5 + 5 + 10 + 1 + 10 + 1);
     let name = NameId(1);
     check(Event::Note { note: Note::Mark, name }, 1, 3);
     check(Event::Note { note: Note::Begin, name: NameId(u32::MAX) }, 1, 7);
@@ -72,7 +94,8 @@ fn an_age_below_zero_is_none() {
 fn what_is_no_event_is_named_with_its_offset() {
     for (bytes, why) in [
         (&[0u8, 1][..], "unknown kind of event"),
-        (&[NOTE | 5 << 3, 1, 1], "unknown kind of note"),
+        (&[NOTE | 6 << 3, 1, 1], "unknown kind of note"),
+        (&[NOTE | 5 << 3, 1, 4, 1, 1, 1, 1], "unknown kind of mapping"),
         (&[NOTE | OTHER_THREAD, 1, 1, 1], "unknown kind of note"),
         (&[7 | 4 << 3, 1], "unknown rate"),
         (&[0x78 | 1, 1, 1, 1], "unknown call"),

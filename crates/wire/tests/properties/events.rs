@@ -2,7 +2,9 @@
 
 use heapscribe_wire::ids::{NameId, RateId, ThreadId};
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, RATES_MAX};
-use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events, Note};
+use heapscribe_wire::record::{
+    BadEvent, Block, Call, Event, Events, Mapping, MappingFlags, MappingKind, Note,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -29,6 +31,20 @@ fn note() -> impl Strategy<Value = Note> {
     ]
 }
 
+fn mapping() -> impl Strategy<Value = Mapping> {
+    let range = || (number(), number()).prop_map(|(address, len)| (address, len.min(u64::MAX - address)));
+    let kinds = [MappingKind::Map, MappingKind::Unmap, MappingKind::Move, MappingKind::Protect];
+    let kind = (0..kinds.len()).prop_map(move |n| kinds[n]);
+    (kind, 0..16u8, any::<u32>(), stack(), range(), range()).prop_map(
+        |(kind, flags, took_ticks, stack, (address, len_bytes), old)| {
+            let old = if kind == MappingKind::Move { old } else { (0, 0) };
+            let flags = MappingFlags(flags);
+            let (old_address, old_len_bytes) = old;
+            Mapping { kind, flags, took_ticks, stack, address, len_bytes, old_address, old_len_bytes }
+        },
+    )
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let asked = || (call(), number(), stack());
     prop_oneof![
@@ -48,6 +64,7 @@ fn event() -> impl Strategy<Value = Event> {
         asked().prop_map(|(call, size_bytes, stack)| Event::UnknownRealloc { call, size_bytes, stack }),
         (number(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
         (note(), any::<u32>()).prop_map(|(note, name)| Event::Note { note, name: NameId(name) }),
+        mapping().prop_map(Event::Mapping),
         number().prop_map(|units| Event::Took { units }),
         (0..=RATES_MAX as u8).prop_map(|rate| Event::Rate { rate: RateId(rate) }),
     ]

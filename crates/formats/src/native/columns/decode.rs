@@ -2,7 +2,7 @@
 
 use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, RATES_MAX};
-use heapscribe_wire::record::{BadEvent, Block, Call, Event, Note};
+use heapscribe_wire::record::{BadEvent, Block, Call, Event, Mapping, Note};
 use heapscribe_wire::varint::unzigzag;
 
 use super::births::Births;
@@ -122,6 +122,9 @@ impl ChunkEvents<'_> {
         if tag == kind::NOTE {
             let count = self.number(Column::Rest)?;
             return Ok(Event::Lost { count, reason: self.number(Column::Rest)?.min(255) as u8 });
+        }
+        if tag == kind::MAPPING {
+            return Mapping::read(|| self.number(Column::Rest)).map(Event::Mapping);
         }
         let mut note = Note::from_bits(tag >> 3).ok_or("unknown kind of note")?;
         let name = NameId(self.small(Column::Rest)?);

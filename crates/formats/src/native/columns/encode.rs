@@ -119,6 +119,7 @@ impl Encoder {
                     self.put(Column::Rest, *age_ticks);
                 }
             }
+            Event::Mapping(mapping) => mapping.fields().for_each(|field| self.put(Column::Rest, field)),
         }
     }
 

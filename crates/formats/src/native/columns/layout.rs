@@ -7,6 +7,8 @@ pub(super) mod kind {
     pub(in super::super) const REALLOC: u8 = 3;
     pub(in super::super) const FAILED: u8 = 4;
     pub(in super::super) const NOTE: u8 = 5;
+    /// As a whole tag: a mapping.
+    pub(in super::super) const MAPPING: u8 = NOTE | 5 << 3;
     pub(in super::super) const UNKNOWN: u8 = 6;
     pub(in super::super) const RATE: u8 = 7;
     /// In a tag: the block was allocated by another thread, or the unknown one was resized.

@@ -15,7 +15,7 @@ use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{CodeAddress, HeapAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::{Block, Call, Event, Note};
+use heapscribe_wire::record::{self, Block, Call, Event, MappingFlags, MappingKind, Note};
 
 use crate::model::*;
 use crate::{Problem, Scratch, Source, Trace, TraceError, Writer};
@@ -288,4 +288,13 @@ impl Source for Counted<'_> {
         self.read.set(self.read.get() + n as u64 + 1);
         Ok(n)
     }
+}
+
+/// A mapping of any kind, by a number.
+fn mapping(n: u32, address: u64) -> record::Mapping {
+    let kinds = [MappingKind::Map, MappingKind::Unmap, MappingKind::Move, MappingKind::Protect];
+    let kind = kinds[n as usize % kinds.len()];
+    let (old_address, old_len_bytes) = if kind == MappingKind::Move { (address / 2, 4096) } else { (0, 0) };
+    let (flags, stack, len_bytes) = (MappingFlags(n as u8 % 16), StackId(n), u64::from(n));
+    record::Mapping { kind, flags, took_ticks: n, stack, address, len_bytes, old_address, old_len_bytes }
 }

@@ -28,7 +28,7 @@ fn block() -> impl Strategy<Value = Block> {
 fn event() -> impl Strategy<Value = Event> {
     let call = (0..Call::ALL.len()).prop_map(|i| Call::ALL[i]);
     let size = any::<u64>().prop_map(|s| s >> (s % 64));
-    (0..9u8, call, size, any::<u32>(), block()).prop_map(|(kind, call, size_bytes, n, block)| {
+    (0..10u8, call, size, any::<u32>(), block()).prop_map(|(kind, call, size_bytes, n, block)| {
         let stack = StackId(n);
         let align_log2 = if call.is_aligned() { (n % 64) as u8 } else { 0 };
         match kind {
@@ -43,6 +43,7 @@ fn event() -> impl Strategy<Value = Event> {
                 let note = [Note::Mark, Note::Begin, Note::End][n as usize % 3];
                 Event::Note { note, name: NameId(n) }
             }
+            8 => Event::Mapping(mapping(n, size_bytes >> 1)),
             _ => Event::Lost { count: size_bytes, reason: n as u8 },
         }
     })

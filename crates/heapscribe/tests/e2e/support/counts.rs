@@ -144,7 +144,11 @@ impl Own {
             | Event::Realloc { call, stack, .. }
             | Event::Failed { call, stack, .. } => (call, Some(stack)),
             Event::Free { call, block } => (call, Some(block.stack)),
-            Event::Note { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Took { .. } => return,
+            Event::Note { .. }
+            | Event::Lost { .. }
+            | Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Mapping(_) => return,
         };
         if stack.is_none_or(|stack| self.stacks.contains(&(process, stack))) {
             self.calls.add(call.name());
