@@ -89,9 +89,8 @@ mod timeline;
 
 pub use analyze::analyze;
 pub use annotations::moments;
-pub use answer::{Answer, estimate, measure};
+pub use answer::{Answer, estimate, heap_bytes, measure};
 pub use assemble::add_samples;
-pub use counters::heap_bytes;
 pub use input::{History, Recording, selection};
 pub use options::Options;
 pub use passes::{

@@ -13,7 +13,7 @@ use super::annotations::AnnotationAssembly;
 use super::at_end::{self, AtEnd};
 use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
-use super::coverage::coverage;
+use super::coverage::{coverage, overhead_bytes};
 use super::evicted;
 use super::latency::LatencyAssembly;
 use super::mappings::mappings;
@@ -34,6 +34,7 @@ use crate::options::Options;
 use crate::passes::{PassResults, ProcessResults};
 use crate::peak::Held;
 use crate::stacks::{Definitions, TreeBuilder};
+use crate::sums::ProcessSums;
 
 /// Builds the answer, process by process.
 #[derive(Default)]
@@ -178,10 +179,7 @@ impl Assembly {
         if whole_peak.is_some() {
             bounds.iter_mut().for_each(|bounds| bounds.peak.blocks = Range { low: 0, high: None });
         }
-        self.sizes.merge(&results.sums.sizes);
-        self.lifetimes.merge(&results.sums.lifetimes);
-        results.sums.problems.sort();
-        self.answer.problems.append(&mut results.sums.problems);
+        self.merge(&mut results.sums);
         let process = Process {
             mappings: mappings(&context, facts, &mut results.sums, &mut self.tree),
             totals,
@@ -197,7 +195,17 @@ impl Assembly {
             dropped,
             ..known(facts, results.span, begin_ns)
         };
-        self.answer.processes.push(Process { coverage: coverage(facts, &process), ..process });
+        let overhead = overhead_bytes(&results.held, &rows);
+        let coverage = coverage(facts, &process, overhead);
+        self.answer.processes.push(Process { coverage, ..process });
+    }
+
+    /// Takes what is of no stack and no thread.
+    fn merge(&mut self, sums: &mut ProcessSums) {
+        self.sizes.merge(&sums.sizes);
+        self.lifetimes.merge(&sums.lifetimes);
+        sums.problems.sort();
+        self.answer.problems.append(&mut sums.problems);
     }
 
     /// Takes the threads of a process; what they did together.

@@ -5,6 +5,5 @@ mod patterns;
 mod rows;
 
 pub(crate) use self::histogram::Histogram;
-pub use self::patterns::heap_bytes;
 pub(crate) use self::patterns::{Life, LifeStep, is_small_step, over_alignment};
 pub(crate) use self::rows::{StackRow, ThreadSums};

@@ -4,10 +4,8 @@
 use crate::answer::{Amount, GROWTH_STEPS};
 use crate::findings::limits::{LATE_FREE_AGE_PERCENT, LATE_FREE_END_PERCENT, SMALL_STEP_PERCENT};
 
-/// What glibc needs for a block besides its bytes, and what its sizes are multiples of.
-const HEADER_BYTES: u64 = 8;
+/// What glibc's sizes are multiples of.
 const CHUNK_MULTIPLE: u64 = 16;
-const CHUNK_MIN: u64 = 32;
 
 /// The life of a process in steps: the first half as one, the second half in equal ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -96,13 +94,6 @@ impl PatternSums {
     }
 }
 
-/// What glibc's heap takes for a block, with its header; one in a mapping of its own takes up to a page more.
-#[inline(always)]
-pub fn heap_bytes(size_bytes: u64) -> u64 {
-    let whole = size_bytes.saturating_add(HEADER_BYTES + CHUNK_MULTIPLE - 1) & !(CHUNK_MULTIPLE - 1);
-    whole.max(CHUNK_MIN)
-}
-
 /// By how much the alignment of a block exceeds its size, when it is more than twice that.
 pub(crate) fn over_alignment(size_bytes: u64, align_log2: u8) -> Option<u64> {
     let align = 1u64 << align_log2.min(63);
@@ -131,13 +122,6 @@ mod tests {
             assert_eq!(step.number, number, "{ticks}");
         }
         assert!(life.is_late(1_500, 2_599) && !life.is_late(1_500, 2_000) && !life.is_late(10, 2_599));
-    }
-
-    #[test]
-    fn blocks_take_what_glibc_takes_for_them() {
-        for (size, chunk) in [(0, 32), (1, 32), (24, 32), (25, 48), (40, 48), (41, 64), (1_000, 1_008)] {
-            assert_eq!(heap_bytes(size), chunk, "{size}");
-        }
     }
 
     #[test]

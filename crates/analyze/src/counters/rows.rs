@@ -2,7 +2,8 @@
 
 use heapscribe_wire::record::{Block, Call};
 
-use super::patterns::{PatternSums, heap_bytes};
+use super::patterns::PatternSums;
+use crate::answer::{AllBlocks, Amount, heap_bytes};
 use crate::sampling::Weight;
 
 /// What the calls from one stack did.
@@ -62,6 +63,12 @@ impl StackRow {
         self.size_min = self.size_min.min(other.size_min);
         self.size_max = self.size_max.max(other.size_max);
         self.patterns.merge(&other.patterns);
+    }
+
+    /// All blocks that its calls allocated.
+    pub(crate) fn all_blocks(&self) -> AllBlocks {
+        let allocated = Amount { blocks: self.allocations, bytes: self.allocated_bytes };
+        AllBlocks { allocated, heap_bytes: self.patterns.heap_bytes }
     }
 
     /// A block is allocated.

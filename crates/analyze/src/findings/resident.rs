@@ -3,7 +3,7 @@
 use super::judge;
 use super::limits::{RESIDENT_EXCESS_BYTES, RESIDENT_EXCESS_PERCENT};
 use super::rounding;
-use crate::answer::{Answer, Process, Resident};
+use crate::answer::{self, Answer, Process, Resident};
 
 /// Resident memory that is far above the heap, where all of the heap was seen.
 pub(super) fn far(answer: &Answer) -> Option<Resident> {
@@ -17,10 +17,9 @@ pub(super) fn far(answer: &Answer) -> Option<Resident> {
     answer.resident.filter(is_far).filter(|_| !answer.processes.iter().any(is_missing))
 }
 
-/// The most that a heap like glibc's can have taken: what it takes for the blocks of the peak, or more where what is
-/// missing leaves the peak open.
-pub(super) fn taken_bytes_max(answer: &Answer) -> u64 {
-    let at_peak = answer.stacks.iter().map(rounding::heap_bytes).fold(0, u64::saturating_add);
-    let bounds = answer.bounds.as_ref().map(|bounds| bounds.peak.bytes);
-    at_peak.max(bounds.map_or(answer.peak.bytes, |peak| peak.high.unwrap_or(u64::MAX)))
+/// The most that a heap like glibc's can have taken.
+pub(super) fn taken_bytes_max(of: &Answer) -> u64 {
+    let overhead = of.stacks.iter().map(rounding::overhead_bytes).fold(0, u64::saturating_add);
+    let bounds = of.bounds.as_ref().map(|bounds| bounds.peak.bytes);
+    answer::taken_bytes_max(overhead, of.peak.bytes, bounds.as_ref())
 }

@@ -5,7 +5,7 @@ use super::finding::{Evidence, Finding, Kind, Level};
 use super::judge;
 use super::limits::{ROUNDING_BYTES, ROUNDING_PERCENT};
 use super::owners::{Owned, Owners};
-use crate::answer::{Amount, Answer, Stack};
+use crate::answer::{self, AllBlocks, Amount, Answer, Stack};
 
 /// Looks for it.
 pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
@@ -22,9 +22,15 @@ fn part_at_peak(stack: &Stack, bytes: u64) -> u64 {
     (u128::from(bytes) * u128::from(stack.at_peak.blocks) / blocks) as u64
 }
 
-/// What the heap took at the peak for a stack's blocks.
-pub(super) fn heap_bytes(stack: &Stack) -> u64 {
-    part_at_peak(stack, stack.patterns.heap_bytes)
+/// What the heap took at the peak for a stack's blocks beyond what was asked for.
+pub(super) fn overhead_bytes(stack: &Stack) -> u64 {
+    let all = AllBlocks { allocated: stack.allocated, heap_bytes: stack.patterns.heap_bytes };
+    answer::overhead_bytes(&stack.at_peak, &all)
+}
+
+/// What it took for them.
+fn heap_bytes(stack: &Stack) -> u64 {
+    stack.at_peak.bytes.saturating_add(overhead_bytes(stack))
 }
 
 /// What they would take if nothing lay between blocks that are aligned to more than their size.

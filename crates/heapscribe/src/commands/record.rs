@@ -83,16 +83,22 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     }
 }
 
-fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
-    preload.variables.push((SESSION_VARIABLE, base.path().into()));
-    // A recording in a recording may have it from the outer one.
-    if args.track_mmap || std::env::var_os(TRACK_MMAP_VARIABLE).is_some() {
-        preload.variables.push((TRACK_MMAP_VARIABLE, u8::from(args.track_mmap).to_string().into()));
+/// What the environment tells the recorder. A recording in a recording may have variables from the outer one.
+fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, OsString)> {
+    let mut variables = vec![(SESSION_VARIABLE, base.path().into())];
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    if args.track_mmap || is_set(TRACK_MMAP_VARIABLE) {
+        variables.push((TRACK_MMAP_VARIABLE, u8::from(args.track_mmap).to_string().into()));
     }
     // Heaps take the session's directory, unless they are told of another.
-    if std::env::var_os(HEAPS_VARIABLE).is_some() {
-        preload.variables.push((HEAPS_VARIABLE, base.path().into()));
+    if is_set(HEAPS_VARIABLE) {
+        variables.push((HEAPS_VARIABLE, base.path().into()));
     }
+    variables
+}
+
+fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
+    preload.variables.extend(variables(args, base));
     let Some(rules) = real_time_rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
         return Err(Problem::new(what, "use patterns in --rt-thread, or name fewer sections").into());

@@ -8,8 +8,8 @@ use crate::support::{Place, Report, Run, Started, heapscribe, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-const PAGE: u64 = 4096;
-const MIB: u64 = 1 << 20;
+pub(crate) const PAGE: u64 = 4096;
+pub(crate) const MIB: u64 = 1 << 20;
 
 /// A program of `pages.c` that is ready to be looked at.
 pub(crate) struct Pages<'a> {
@@ -55,7 +55,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Frees what is to blame, and trims; by how much the resident size fell.
-    fn follow_advice(&self) -> u64 {
+    pub(crate) fn follow_advice(&self) -> u64 {
         let before = self.rss();
         self.signal(Signal::USR1);
         until("the program has freed", || self.started.said().0.contains("freed"));
@@ -98,7 +98,7 @@ impl Memory {
     }
 
     /// The stack that has most, which must be that of `keep`.
-    fn first(&self) -> &Value {
+    pub(crate) fn first(&self) -> &Value {
         let first = &self.0["pinned"][0];
         let functions: Vec<_> =
             first["stack"].as_array().unwrap().iter().map(|frame| &frame["function"]).collect();
@@ -121,7 +121,7 @@ impl Memory {
     }
 }
 
-fn about(found: u64, expected: u64, percent: u64) {
+pub(crate) fn about(found: u64, expected: u64, percent: u64) {
     assert!(found.abs_diff(expected) * 100 <= expected * percent, "{found}, expected about {expected}");
 }
 
@@ -355,45 +355,4 @@ fn a_recording_tells_what_share_of_the_memory_it_explains() {
     let (by_pages, share, heaps) = explained(&place, "hundredth");
     assert!(by_pages > 0.95 && share > 0.9, "{by_pages} and {share}");
     assert_eq!(heaps.as_array().map(Vec::len), Some(0));
-}
-
-/// The samples of the only process of a trace that may still be written.
-fn over_time(trace: &std::path::Path) -> Vec<Value> {
-    let ended = heapscribe().args(["report", "--memory", "--json"]).arg(trace).output().unwrap();
-    let report: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
-    report["processes"][0]["memory_over_time"].as_array().cloned().unwrap_or_default()
-}
-
-#[test]
-fn a_recording_has_the_parts_of_memory_over_time() {
-    let place = Place::new();
-    let pages = Pages::start(&place, "mapped", &["--memory-map", "every=30ms"]);
-    let trace = place.path("run.hst");
-    let part = |sample: &Value, name: &str| Memory(sample.clone()).part(name);
-    let live = |sample: &Value| part(sample, "live");
-    until("a look at all blocks", || over_time(&trace).last().is_some_and(|last| live(last) >= 50 * 200_000));
-    let by_pages = pages.memory();
-    pages.follow_advice();
-    until("a look at what is left", || over_time(&trace).last().is_some_and(|last| live(last) < MIB));
-    pages.end();
-    let samples = over_time(&trace);
-    for sample in &samples {
-        let all = sample["parts"].as_array().unwrap().iter().map(|part| part["bytes"].as_u64().unwrap());
-        assert_eq!(Some(all.sum::<u64>()), sample["resident_bytes"].as_u64(), "{sample}");
-    }
-    let times: Vec<_> = samples.iter().map(|sample| sample["time_ns"].as_u64().unwrap()).collect();
-    assert!(times.is_sorted(), "{times:?}");
-    // One that was taken while the program waited is what the snapshot says.
-    let most = samples.iter().max_by_key(|sample| live(sample)).unwrap();
-    for name in ["live", "mapped_tails", "free_in_used_pages", "stacks"] {
-        assert_eq!(part(most, name), by_pages.part(name), "{name}");
-    }
-    let whole = Report::of(&trace).json;
-    assert_eq!(whole["processes"][0]["memory_over_time"].as_array().map(Vec::len), Some(samples.len()));
-    let report = |how: &str| heapscribe().args(["report", how]).arg(&trace).output().unwrap().stdout;
-    let [memory, full] = ["--memory", "--full"].map(|how| String::from_utf8(report(how)).unwrap());
-    assert!(memory.starts_with("Memory of: ") && memory.contains("\nRecorded on "), "{memory}");
-    let table = memory.split_once("\n\n").unwrap().1;
-    assert!(table.contains(" not heap  recorder\n"), "{memory}");
-    assert!(full.contains(table), "{full}");
 }
