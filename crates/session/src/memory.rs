@@ -45,16 +45,6 @@ impl Memory {
         files.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * BLOCK_BYTES)).sum()
     }
 
-    /// What it has of private memory. Nothing stays open: there may be thousands of processes.
-    fn private_bytes(&self) -> u64 {
-        let read = |session: &PathBuf| {
-            let mut word = [0; 8];
-            File::open(session.join("head")).ok()?.read_exact_at(&mut word, OWN_BYTES_AT).ok()?;
-            Some(u64::from_le_bytes(word))
-        };
-        self.session.as_ref().and_then(read).unwrap_or(0)
-    }
-
     /// A sample; `None` when the process has ended.
     pub fn sample(&self) -> Option<MemorySample> {
         let mut text = [0; 128];
@@ -64,7 +54,8 @@ impl Memory {
         let mut next = || Some(pages.next()?.ok()? * page_bytes);
         let (virtual_bytes, rss_bytes, shared_bytes) = (next()?, next()?, next()?);
         let recorder_bytes = self.recorder_bytes().min(shared_bytes);
-        let private_bytes = self.private_bytes().min(rss_bytes.saturating_sub(shared_bytes));
+        let private_bytes = self.session.as_deref().map_or(0, recorder_private_bytes);
+        let private_bytes = private_bytes.min(rss_bytes.saturating_sub(shared_bytes));
         (rss_bytes > 0).then_some(MemorySample {
             mono_ns: monotonic_ns(),
             rss_bytes: rss_bytes - (recorder_bytes + private_bytes).min(rss_bytes),
@@ -72,4 +63,14 @@ impl Memory {
             virtual_bytes,
         })
     }
+}
+
+/// What the recorder of a session has of private memory. Nothing stays open: there may be thousands of processes.
+pub(crate) fn recorder_private_bytes(session: &Path) -> u64 {
+    let read = || {
+        let mut word = [0; 8];
+        File::open(session.join("head")).ok()?.read_exact_at(&mut word, OWN_BYTES_AT).ok()?;
+        Some(u64::from_le_bytes(word))
+    };
+    read().unwrap_or(0)
 }

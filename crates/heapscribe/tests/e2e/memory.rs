@@ -50,6 +50,25 @@ impl<'a> Pages<'a> {
         kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
+    /// What the recorder has of it: files of the session, and memory without a name that core dumps leave out.
+    fn recorder_rss(&self) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/smaps", self.pid)).unwrap();
+        let (mut sum, mut kib, mut path) = (0, 0, "");
+        for line in text.lines() {
+            let fields: Vec<_> = line.split_whitespace().collect();
+            match fields[0] {
+                "Rss:" => kib = fields[1].parse::<u64>().unwrap(),
+                "VmFlags:" => {
+                    let is_own = path.is_empty() && fields.contains(&"dd") || path.contains("/sessions/");
+                    sum += if is_own { kib << 10 } else { 0 };
+                }
+                range if !range.ends_with(':') => path = fields.get(5).copied().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        sum
+    }
+
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid as i32).unwrap(), signal).unwrap();
     }
@@ -131,6 +150,7 @@ fn every_hundredth_block_keeps_its_page() {
     let pages = Pages::start(&place, "hundredth", &[]);
     let memory = pages.memory();
     memory.assert_sums_to(pages.rss());
+    about(memory.part("recorder"), pages.recorder_rss(), 1);
     let first = memory.first();
     assert_eq!((first["blocks"].as_u64(), first["live_bytes"].as_u64()), (Some(2_000), Some(400_000)));
     // One block in 5 pages; of 208 bytes, so that one in 20 lies in two.

@@ -4,6 +4,7 @@
 //!
 //! *Invariants:* the process's memory is not read, and nothing of it becomes resident by being looked at.
 
+mod own;
 mod pagemap;
 mod smaps;
 
@@ -17,13 +18,14 @@ use heapscribe_formats::model::{Mapping, PageRun};
 
 use self::pagemap::Pagemap;
 use crate::clock::monotonic_ns;
+use crate::memory::recorder_private_bytes;
 
 /// The kernel's files of a process, open.
 #[derive(Debug)]
 pub struct MapReader {
     smaps: File,
     pagemap: Pagemap,
-    /// Files in it are the recorder's, not the program's.
+    /// Files in it are the recorder's, not the program's; its head says how much other memory that has.
     session: PathBuf,
 }
 
@@ -69,13 +71,15 @@ impl MapReader {
         let begin_mono_ns = monotonic_ns();
         let mut text = Vec::with_capacity(1 << 20);
         self.smaps.read_to_end(&mut text)?;
-        let mut mappings = smaps::parse(&text);
-        if mappings.is_empty() {
+        let mut entries = smaps::parse(&text);
+        if entries.is_empty() {
             return Err(io::Error::other("/proc/PID/smaps is empty: the process has ended"));
         }
+        own::mark(&mut entries, recorder_private_bytes(&self.session));
+        let mut mappings: Vec<_> = entries.into_iter().map(|entry| entry.mapping).collect();
         let mut runs = Vec::new();
         for mapping in &mut mappings {
-            mapping.is_recorder = is_in(&mapping.path, &self.session);
+            mapping.is_recorder |= is_in(&mapping.path, &self.session);
             if is_anonymous(mapping) {
                 self.pagemap.read(mapping, &mut runs)?;
             }

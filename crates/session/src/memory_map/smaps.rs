@@ -3,17 +3,28 @@
 
 use heapscribe_formats::model::{Access, Mapping};
 
+/// A mapping.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Entry {
+    pub(super) mapping: Mapping,
+    /// Whether core dumps leave it out.
+    pub(super) is_undumped: bool,
+}
+
 /// All mappings, in the order of the text.
-pub(super) fn parse(text: &[u8]) -> Vec<Mapping> {
-    let mut mappings: Vec<Mapping> = Vec::new();
+pub(super) fn parse(text: &[u8]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
         if let Some(mapping) = first_line(line) {
-            mappings.push(mapping);
-        } else if let Some(mapping) = mappings.last_mut() {
-            figure(line, mapping);
+            entries.push(Entry { mapping, is_undumped: false });
+        } else if let Some(Entry { mapping, is_undumped }) = entries.last_mut() {
+            match line.strip_prefix(b"VmFlags:") {
+                Some(flags) => *is_undumped = flags.split(|byte| *byte == b' ').any(|flag| flag == b"dd"),
+                None => figure(line, mapping),
+            }
         }
     }
-    mappings
+    entries
 }
 
 /// `7f00-7f10 rw-p 00000000 00:00 0     [heap]`.
@@ -62,6 +73,7 @@ Size:               2048 kB
 KernelPageSize:        4 kB
 Rss:                1024 kB
 Anonymous:          1020 kB
+VmFlags: rd wr mr mw me ac dd sd
 AnonHugePages:       512 kB
 Swap:                 16 kB
 ProtectionKey:         0
@@ -71,7 +83,10 @@ Rss:                   0 kB
 
     #[test]
     fn mappings_have_their_figures() {
-        let mappings = parse(TEXT.as_bytes());
+        let entries = parse(TEXT.as_bytes());
+        let undumped: Vec<_> = entries.iter().map(|entry| entry.is_undumped).collect();
+        assert_eq!(undumped, [false, true, false]);
+        let mappings: Vec<_> = entries.into_iter().map(|entry| entry.mapping).collect();
         let path = |at: usize| String::from_utf8_lossy(&mappings[at].path).into_owned();
         assert_eq!([path(0), path(1), path(2)], ["/usr/bin/a b (deleted)", "[heap]", ""]);
         let heap = &mappings[1];
