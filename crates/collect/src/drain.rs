@@ -29,6 +29,10 @@ use crate::summary::Summary;
 use crate::tap::SharedTap;
 use crate::watch::{SnapshotCounts, Watch};
 
+/// Sessions that begin, and that end, in one pass at most: a service may start and end thousands at once, and whoever
+/// waits for a pass to be over has to go on meanwhile.
+const CHANGES_A_PASS: usize = 256;
+
 /// Drains all sessions of one base directory into one trace.
 pub struct Drain {
     base: PathBuf,
@@ -188,6 +192,7 @@ impl Drain {
 
     /// Looks at every session once.
     pub fn pass(&mut self) {
+        self.output.heaps.forget();
         let mut busy = self.find_new();
         let processes = self.sessions.len();
         let sample = self.memory.is_due(processes);
@@ -203,8 +208,9 @@ impl Drain {
             }
         }
         let ended = self.sessions.iter().filter_map(|(&key, session)| Some((key, session.how_ended()?)));
-        let ended: Vec<_> = ended.collect();
+        let ended: Vec<_> = ended.take(CHANGES_A_PASS).collect();
         busy |= !ended.is_empty();
+        self.output.heaps.forget(); // what they made is there by now
         for (key, how) in ended {
             self.end(key, how, monotonic_ns());
         }
@@ -221,8 +227,11 @@ impl Drain {
         let mut new: Vec<_> =
             base_directory::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
-        let mut has_new = false;
+        let mut taken_up = 0;
         for key in new {
+            if taken_up == CHANGES_A_PASS {
+                break;
+            }
             let Some(mut session) = SessionDrain::open(&self.base, key, self.keeps) else { continue };
             session.ignore_unless(&self.only, &self.except);
             if let Some(held) = &self.rest_of {
@@ -239,9 +248,9 @@ impl Drain {
             }
             self.output.heartbeats.begin(key, session.head());
             self.sessions.insert(key, session);
-            has_new = true;
+            taken_up += 1;
         }
-        has_new
+        taken_up > 0
     }
 
     /// Ends a session whose process ended at this moment at the latest.
@@ -308,6 +317,7 @@ impl Drain {
 
     /// Ends all sessions as they are, and the trace; `exit` is how the program ended, if it has.
     pub fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
+        self.output.heaps.forget();
         for key in self.sessions.keys().copied().collect::<Vec<_>>() {
             let how = self.sessions[&key].how_ended().unwrap_or(HowEnded::Abandoned);
             self.end(key, how, monotonic_ns());
@@ -334,7 +344,11 @@ mod tests {
 
     /// A session whose process has ended.
     fn leave_session(base: &Path) {
-        let session = base_directory::session_path(base, SessionKey { pid: 0x7fff_fff0, created_mono_ns: 1 });
+        leave_session_of(base, 0x7fff_fff0);
+    }
+
+    fn leave_session_of(base: &Path, pid: u32) {
+        let session = base_directory::session_path(base, SessionKey { pid, created_mono_ns: 1 });
         fs::create_dir(&session).unwrap();
         let mut head = [0; HEAD_FILE_BYTES];
         head[..8].copy_from_slice(&MAGIC.to_le_bytes());
@@ -362,5 +376,25 @@ mod tests {
             false
         }));
         assert_eq!((looks, drain.finish(None).0.processes), (2, 1));
+    }
+
+    /// 2,000 programs that began and ended within seconds held up an agent for minutes: a directory of all of them was read
+    /// for each.
+    #[test]
+    fn thousands_of_processes_are_taken_up_in_parts_and_the_directory_is_not_read_for_each() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("base");
+        fs::create_dir(&base).unwrap();
+        let n = 3 * CHANGES_A_PASS as u32 / 2;
+        (0..n).for_each(|i| leave_session_of(&base, 0x7fff_0000 + i));
+        let trace = place.path().join("run.hst");
+        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
+        for left in [n - CHANGES_A_PASS as u32, 0] {
+            drain.pass();
+            assert_eq!(base_directory::sessions(&base).count(), left as usize);
+        }
+        assert!(drain.output.heaps.listings() <= 4, "{} listings", drain.output.heaps.listings());
+        assert!(drain.is_over());
+        assert_eq!(drain.finish(None).0.processes, u64::from(n));
     }
 }

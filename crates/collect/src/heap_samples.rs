@@ -6,7 +6,7 @@ use heapscribe_formats::model::{HeapInfo, HeapSample, HowEnded, ProcessIndex};
 
 use crate::output::Output;
 use heapscribe_session::SessionKey;
-use heapscribe_session::heap_statistics::{self, HeapStatistics, HeapStatisticsFile};
+use heapscribe_session::heap_statistics::{HeapStatistics, HeapStatisticsFile, ListedHeaps};
 
 /// At how many samples the file is looked for: a heap that has statistics makes it from the process's first
 /// call on. After that at ever longer intervals, as a process may lose its core within that call.
@@ -23,13 +23,19 @@ pub(super) struct HeapSamples {
 impl HeapSamples {
     /// Looks for a new sample of the process with the session `key` in this base directory. The last time, when no
     /// other image of the process can have made a file, the file is looked for in any case.
-    pub(super) fn sample(&mut self, directory: &Path, key: SessionKey, is_last: bool) {
+    pub(super) fn sample(
+        &mut self,
+        directory: &Path,
+        key: SessionKey,
+        is_last: bool,
+        heaps: &mut ListedHeaps,
+    ) {
         let update = match &mut self.watched {
             Some(watched) => watched.look(),
             None => {
                 self.looks += 1;
                 let is_time = self.looks <= LOOKS || self.looks.is_power_of_two();
-                self.watched = if is_time || is_last { find(directory, key) } else { None };
+                self.watched = if is_time || is_last { find(directory, key, heaps) } else { None };
                 self.watched.as_ref().map(|file| file.statistics.update)
             }
         };
@@ -59,8 +65,8 @@ impl HeapSamples {
     }
 }
 
-fn find(directory: &Path, key: SessionKey) -> Option<HeapStatisticsFile> {
-    let path = heap_statistics::nearest(directory, key.pid, key.created_mono_ns)?;
+fn find(directory: &Path, key: SessionKey, heaps: &mut ListedHeaps) -> Option<HeapStatisticsFile> {
+    let path = heaps.nearest(directory, key.pid, key.created_mono_ns)?;
     HeapStatisticsFile::open(&path).filter(|file| !file.statistics.is_passing)
 }
 
@@ -77,12 +83,15 @@ mod tests {
     fn check(samples: usize, is_last: bool, is_found: bool) {
         let base = tempfile::tempdir().unwrap();
         let (mut heap, key) = (HeapSamples::default(), SessionKey { pid: 7, created_mono_ns: 1000 });
-        (0..samples).for_each(|_| heap.sample(base.path(), key, false));
+        let sample = |heap: &mut HeapSamples, is_last| {
+            heap.sample(base.path(), key, is_last, &mut ListedHeaps::default());
+        };
+        (0..samples).for_each(|_| sample(&mut heap, false));
         let mut bytes = [0; HEAP_FILE_BYTES];
         About { pid: 7, created_mono_ns: 1001, name: b"tlsf", ..About::default() }.put(&mut bytes);
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         std::fs::write(base.path().join(format!("{NAME_PREFIX}7.1001")), bytes).unwrap();
-        heap.sample(base.path(), key, is_last);
+        sample(&mut heap, is_last);
         assert_eq!(heap.end(HowEnded::Exited).is_some(), is_found, "{samples} {is_last}");
     }
 

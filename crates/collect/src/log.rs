@@ -71,19 +71,19 @@ impl Log {
     }
 
     /// Frees a chunk: first its length, then its state. Not when it is another than the one that was read: the
-    /// process may have found the collector dead and written it out itself.
-    pub(super) fn free(&self, index: usize, read: &Header) {
+    /// process may have found the collector dead and written it out itself. Whether it is free now.
+    pub(super) fn free(&self, index: usize, read: &Header) -> bool {
         let offset = header_offset(index);
         if let Some(kept) = &self.kept {
             kept.borrow_mut().insert((read.thread, read.sequence));
-            return;
+            return false;
         }
         if self.header(index) != *read {
-            return;
+            return false;
         }
         let _ = self.file.write_at(&0u32.to_le_bytes(), (offset + COMMITTED_OFFSET) as u64);
         fence(Ordering::SeqCst);
-        let _ = self.file.write_at(&(State::Free as u32).to_le_bytes(), (offset + STATE_OFFSET) as u64);
+        self.file.write_at(&(State::Free as u32).to_le_bytes(), (offset + STATE_OFFSET) as u64).is_ok()
     }
 }
 

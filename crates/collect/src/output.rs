@@ -8,6 +8,7 @@ use heapscribe_formats::model::{
     ResidentSample, SessionEnd, SessionInfo,
 };
 use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
+use heapscribe_wire::chunk::Header;
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
@@ -21,6 +22,7 @@ use crate::summary::Summary;
 use crate::tap::{SharedTap, Tap};
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::SessionKey;
+use heapscribe_session::heap_statistics::ListedHeaps;
 use heapscribe_session::inspect::Snapshot;
 
 /// The output of a recording.
@@ -37,6 +39,8 @@ pub(super) struct Output {
     pub(super) summary: Summary,
     pub(super) pace: Pace,
     pub(super) heartbeats: Heartbeats,
+    /// Files of heaps, as they were in this pass.
+    pub(super) heaps: ListedHeaps,
     /// Who looks on.
     tap: Option<SharedTap>,
     /// Room for the copy of a chunk.
@@ -66,7 +70,8 @@ impl Output {
     fn new(to: To, level: i32, log_chunks: Option<u32>) -> Output {
         let chunk = vec![0; CHUNK_PAYLOAD_BYTES];
         let (pace, heartbeats) = (Pace::new(level, log_chunks), Heartbeats::default());
-        Output { to, summary: Summary::default(), pace, heartbeats, tap: None, chunk }
+        let heaps = ListedHeaps::default();
+        Output { to, summary: Summary::default(), pace, heartbeats, heaps, tap: None, chunk }
     }
 
     /// Leaves it to others to print what goes wrong with the trace.
@@ -246,8 +251,9 @@ impl Output {
         }
     }
 
-    /// Compresses what follows at this level.
-    pub(super) fn set_level(&mut self, level: i32) {
+    /// Compresses what follows as hard as there is time for, where these chunks of a log are full, of so many.
+    pub(super) fn set_level_for(&mut self, full: &[(usize, Header)], in_use: usize) {
+        let level = self.pace.level_for(full, in_use);
         if let To::Native(sink) = &mut self.to {
             sink.set_level(level);
         }
@@ -261,8 +267,9 @@ impl Output {
         self.pass_by(|tap| tap.commit());
     }
 
-    /// The chunks of a process that were taken so far are in its session no more.
-    pub(super) fn freed(&mut self, process: ProcessIndex) {
+    /// The chunks of a process that were taken so far are in its session no more: these, by thread and number.
+    pub(super) fn freed(&mut self, process: ProcessIndex, chunks: &[(u32, u64)]) {
+        self.pass_by(|tap| tap.freed(process, chunks));
         if let To::Native(sink) = &mut self.to {
             sink.freed(process);
         }

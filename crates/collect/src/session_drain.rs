@@ -184,8 +184,7 @@ impl SessionDrain {
         if sealed.is_empty() {
             return false;
         }
-        let level = output.pace.level_for(&sealed, self.head.chunks_in_use());
-        output.set_level(level);
+        output.set_level_for(&sealed, self.head.chunks_in_use());
         // Looked for after the chunks were seen sealed: all that their events need is committed.
         self.take_definitions(process, output);
         for (index, header) in &sealed {
@@ -193,8 +192,7 @@ impl SessionDrain {
         }
         // Before the chunks are freed: should we be killed, they are there or here.
         output.flush();
-        self.free(&sealed);
-        output.freed(process);
+        output.freed(process, &self.free(&sealed));
         true
     }
 
@@ -209,8 +207,10 @@ impl SessionDrain {
         self.log.chunks(self.head.chunks_in_use(), |header| header.state == State::Sealed as u32)
     }
 
-    fn free(&self, chunks: &[(usize, Header)]) {
-        chunks.iter().for_each(|(index, header)| self.log.free(*index, header));
+    /// Frees chunks; which are free now, by thread and number.
+    fn free(&self, chunks: &[(usize, Header)]) -> Vec<(u32, u64)> {
+        let freed = chunks.iter().filter(|(index, header)| self.log.free(*index, header));
+        freed.map(|(_, header)| (header.thread, header.sequence)).collect()
     }
 
     /// Writes a mark that `ctl` requested.
@@ -312,7 +312,7 @@ impl SessionDrain {
             return;
         }
         self.samples.extend(self.memory.sample());
-        self.sample_heap(false);
+        self.sample_heap(false, output);
         let limit = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_MAX);
         let Some(process) = self.process else { return };
         if self.samples.len() >= limit {
@@ -323,9 +323,9 @@ impl SessionDrain {
         }
     }
 
-    fn sample_heap(&mut self, is_last: bool) {
+    fn sample_heap(&mut self, is_last: bool, output: &mut Output) {
         let base = self.directory.parent().unwrap_or(&self.directory);
-        self.heap.sample(base, self.key, is_last);
+        self.heap.sample(base, self.key, is_last, &mut output.heaps);
     }
 
     fn note(&mut self, note: String) {
@@ -368,7 +368,7 @@ impl SessionDrain {
         }
         let samples = std::mem::take(&mut self.samples);
         output.memory(process, &samples);
-        self.sample_heap(how != HowEnded::Execed);
+        self.sample_heap(how != HowEnded::Execed, output);
         self.heap.write(process, output);
         let own = (&self.defs, self.defs_read);
         let jit = jit_code::definitions(&self.jit, self.head.file(), ended_mono_ns, own, self.position);

@@ -22,6 +22,9 @@ pub trait Tap {
     /// with more of them.
     fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]);
 
+    /// These chunks, by thread and number, are in the session no more, and pass no more.
+    fn freed(&mut self, process: ProcessIndex, chunks: &[(u32, u64)]);
+
     /// The image has ended, and all of it has passed.
     fn ended(&mut self, process: ProcessIndex, end: &ProcessEnd);
 

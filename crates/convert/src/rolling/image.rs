@@ -11,8 +11,8 @@ use heapscribe_wire::record::{Event, Events};
 
 use crate::tables::rows::Sum;
 
-/// Chunks of a thread whose ends are remembered: one that was counted comes again only when whoever counted it was killed
-/// before it could be freed.
+/// Chunks of a thread that were counted and not freed, at most: an open one comes again, and one that whoever counted it
+/// could not free as it was killed.
 const CHUNKS_REMEMBERED: usize = 256;
 
 /// What tells a process image from any other since the machine was started.
@@ -46,7 +46,7 @@ pub struct Image {
     /// What they allocated and what of it was freed, but for what both have. A free may be read before its block's
     /// allocation, which another thread's chunk has.
     pub(super) live: HashMap<Owner, Counted>,
-    /// Bytes of the chunks that were counted, by thread and number.
+    /// Bytes of the chunks that were counted and may come again, by thread and number.
     pub(super) counted: BTreeMap<(u32, u64), usize>,
     pub(super) rates: HashMap<RateId, u64>,
     /// Blocks that were seen allocated in this window, without what they stand for.
@@ -130,6 +130,13 @@ impl Image {
         }
     }
 
+    /// These chunks, by thread and number, never come again.
+    pub fn freed(&mut self, chunks: &[(u32, u64)]) {
+        for chunk in chunks {
+            self.counted.remove(chunk);
+        }
+    }
+
     /// Begins the next window.
     pub fn next_window(&mut self) {
         self.window.clear();
@@ -154,5 +161,39 @@ impl Image {
             self.live.values().for_each(|of| all.add(&of.allocated.without(&of.freed)));
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_wire::call::Call;
+    use heapscribe_wire::limits::EVENT_BYTES_MAX;
+
+    use super::*;
+
+    /// Chunk `sequence` of a thread with so many allocations of 100 bytes.
+    fn pass(image: &mut Image, (thread, sequence): (u32, u64), allocations: usize) {
+        let alloc = Event::Alloc { call: Call::Malloc, size_bytes: 100, stack: StackId(1), align_log2: 0 };
+        let mut at = [0; EVENT_BYTES_MAX];
+        let n = alloc.encode(1, &mut at);
+        image.chunk(&ChunkInfo { thread, sequence, ..ChunkInfo::default() }, &at[..n].repeat(allocations));
+    }
+
+    /// A service with a thread for each request had an agent that grew by each of them.
+    #[test]
+    fn threads_that_ended_are_not_remembered_and_nothing_counts_twice() {
+        let mut image = Image::new(ImageKey::default());
+        for thread in 0..5000 {
+            pass(&mut image, (thread, 0), 1); // while it is still open
+            pass(&mut image, (thread, 0), 3);
+            // Whoever took it was killed before it was freed: it comes again.
+            pass(&mut image, (thread, 0), 3);
+            image.freed(&[(thread, 0)]);
+            assert!(image.counted.is_empty());
+        }
+        assert_eq!((image.allocated().blocks, image.seen), (15_000, 15_000));
+        let mut saved = String::new();
+        image.save(&mut saved);
+        assert_eq!(saved.matches("counted").count(), 0);
     }
 }

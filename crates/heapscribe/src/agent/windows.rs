@@ -2,42 +2,27 @@
 //! an agent that is killed leaves neither a gap nor anything that is counted twice: the next one closes the window that was
 //! open, under the name that it had, and goes on where it was counted to.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use heapscribe_collect::Tap;
-use heapscribe_convert::Opened;
-use heapscribe_convert::otlp::{self, post::gzip};
-use heapscribe_convert::recorded::About;
-use heapscribe_convert::rolling::{self, DefinitionsTrace, Image, ImageKey, Window};
+use heapscribe_convert::rolling::{DefinitionsTrace, Image, ImageKey};
 use heapscribe_convert::tables::rows::Sum;
-use heapscribe_diagnostics::Problem;
 use heapscribe_formats::model::{ChunkInfo, ProcessEnd, ProcessIndex, ProcessInfo, SessionInfo};
 use heapscribe_session::monotonic_ns;
-use heapscribe_symbols::Resolver;
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::DROP_COUNTERS;
 
 use super::place::Place;
-use super::spool::{Dropped, Spool};
-use super::state::{self, State};
-use super::tables::{self, Names, Whose};
+use super::previous::left;
+use super::spool::Dropped;
+use super::state::{self, State, StateFile};
+use super::target::{Target, write};
 use crate::message;
 
 /// Processes that have ended of which all is forgotten together, once there are more of them than others.
 const ENDED_MIN: usize = 64;
-
-/// Where windows go.
-pub(crate) struct Target {
-    pub(crate) out: PathBuf,
-    pub(crate) whose: Whose,
-    /// The service in names of files.
-    pub(crate) service: String,
-    /// Where profiles wait for a collector, if there is one.
-    pub(crate) spool: Option<Spool>,
-}
 
 /// The windows of a recording.
 pub(crate) struct Windows {
@@ -48,6 +33,9 @@ pub(crate) struct Windows {
     definitions: DefinitionsTrace,
     /// A file of definitions that the saved state may still name.
     before_this: Option<PathBuf>,
+    file: StateFile,
+    /// Images that are not in the file as they are now.
+    changed: BTreeSet<ProcessIndex>,
     /// By their numbers in the trace of definitions.
     images: Vec<Image>,
     /// Those of the drainer's processes that are not forgotten.
@@ -61,32 +49,6 @@ pub(crate) struct Windows {
     pub(crate) closed: u64,
     /// What windows had that are closed, and how many samples.
     before: (Sum, u64),
-}
-
-/// What another agent left. A file that makes no sense is set aside: the service must start all the same. Sessions that
-/// are there already have what that agent counted, and nobody knows up to where: they would be counted twice.
-fn left(path: &Path, takes_sessions: bool) -> Result<(State, Vec<Image>)> {
-    match State::load(path) {
-        Ok(left) => Ok(left.unwrap_or_default()),
-        Err(e) if e.kind() == io::ErrorKind::InvalidData && takes_sessions => {
-            let hint = format!(
-                "remove {} to count again what its sessions still have; what windows that are written \
-                 already have of it counts twice then",
-                path.display()
-            );
-            Err(Problem::new(e.to_string(), hint).into())
-        }
-        Err(e) if e.kind() == io::ErrorKind::InvalidData => {
-            let aside = path.with_extension("damaged");
-            std::fs::rename(path, &aside).context("cannot set aside what another agent left")?;
-            message::warning(&format!(
-                "{e}; begun anew. The window that was open is lost, and how much was in it; the file is {} now",
-                aside.display()
-            ));
-            Ok(<(State, Vec<Image>)>::default())
-        }
-        Err(e) => Err(e).context("cannot read what another agent left"),
-    }
 }
 
 impl Windows {
@@ -128,6 +90,8 @@ impl Windows {
         let definitions = DefinitionsTrace::create(&place.definitions(state.starts), info)?;
         let restored = images.into_iter().filter(|image| !image.has_ended).map(|image| (image.key, image));
         let mut windows = Windows {
+            file: StateFile::at(place.state()),
+            changed: BTreeSet::new(),
             target,
             place,
             state,
@@ -195,6 +159,7 @@ impl Windows {
     /// The image of a process of the drainer.
     fn image(&mut self, process: ProcessIndex) -> Option<(ProcessIndex, &mut Image)> {
         let number = *self.numbers.get(&process)?;
+        self.changed.insert(number);
         self.images.get_mut(number.0 as usize).map(|image| (number, image))
     }
 
@@ -234,19 +199,41 @@ impl Windows {
         self.drops
     }
 
+    /// Saves all of it.
     fn save(&mut self) {
         self.state.until_ns = monotonic_ns();
         // First what numbers mean, then the numbers.
         let saved = self.definitions.flush().and_then(|()| {
             let images = self.images.iter().chain(self.restored.values());
-            self.state.save(&self.place.state(), images)
+            self.file.replace(&self.state, images)
         });
+        if saved.is_ok()
+            && let Some(before) = self.before_this.take()
+        {
+            let _ = std::fs::remove_file(before); // there is none at the first start
+        }
+        self.saved(saved);
+    }
+
+    /// Saves what has changed. Images of another agent that were not seen come behind those that were, so that no other can
+    /// be added.
+    fn save_changes(&mut self) {
+        self.state.until_ns = monotonic_ns();
+        let added = self.definitions.flush().and_then(|()| {
+            let changed = self.changed.iter().filter_map(|number| self.images.get(number.0 as usize));
+            if self.restored.is_empty() { self.file.add(&self.state, changed) } else { Ok(false) }
+        });
+        match added {
+            Ok(false) => self.save(),
+            added => self.saved(added.map(drop)),
+        }
+    }
+
+    fn saved(&mut self, saved: std::io::Result<()>) {
         match saved {
             Ok(()) => {
                 self.is_unsaved = false;
-                if let Some(before) = self.before_this.take() {
-                    let _ = std::fs::remove_file(before); // there is none at the first start
-                }
+                self.changed.clear();
             }
             Err(e) if !self.is_unsaved => {
                 self.is_unsaved = true;
@@ -262,6 +249,7 @@ impl Tap for Windows {
         let key = ImageKey { pid: info.pid, created_mono_ns: info.created_mono_ns };
         let number = self.definitions.process(info);
         self.numbers.insert(process, number);
+        self.changed.insert(number);
         self.images.push(self.restored.remove(&key).unwrap_or_else(|| Image::new(key)));
     }
 
@@ -277,6 +265,12 @@ impl Tap for Windows {
         }
     }
 
+    fn freed(&mut self, process: ProcessIndex, chunks: &[(u32, u64)]) {
+        if let Some((_, image)) = self.image(process) {
+            image.freed(chunks);
+        }
+    }
+
     fn ended(&mut self, process: ProcessIndex, end: &ProcessEnd) {
         if let Some((_, image)) = self.image(process) {
             image.has_ended = true;
@@ -287,7 +281,7 @@ impl Tap for Windows {
     }
 
     fn commit(&mut self) {
-        self.save();
+        self.save_changes();
     }
 }
 
@@ -316,7 +310,7 @@ fn close_left(
         let dropped = write(target, (place, state), images, &trace, until_ns)?;
         state.dropped.add(dropped);
         next_window(state, images, until_ns);
-        state.save(&place.state(), images.iter()).context("cannot save the state")?;
+        StateFile::at(place.state()).replace(state, images.iter()).context("cannot save the state")?;
     }
     Ok(())
 }
@@ -327,50 +321,44 @@ fn next_window(state: &mut State, images: &mut [Image], to_ns: u64) {
     state.window_mono_ns = to_ns;
 }
 
-/// Writes a window; what had to make room for it.
-fn write(
-    target: &Target,
-    (place, state): (&Place, &State),
-    images: &[Image],
-    trace: &Opened,
-    to_ns: u64,
-) -> Result<Dropped> {
-    let from_ns = state.window_mono_ns;
-    let rows = rolling::rows(images, trace, Window { from_ns, to_ns });
-    let whose = &target.whose;
-    let number = (from_ns, state.window_real_ns);
-    let names = Names::new(&target.out, &whose.host, &target.service, &state.run, number);
-    tables::write(&rows, trace, whose, &names, (place, &state.rate.to_string()))?;
-    let Some(spool) = &target.spool else { return Ok(Dropped::default()) };
-    let mut about = About::of(trace);
-    about.begin_real_ns = state.window_real_ns;
-    about.duration_ns = to_ns.saturating_sub(from_ns);
-    about.service.clone_from(&whose.service);
-    about.attributes.clone_from(&whose.labels);
-    if let Some(version) = &whose.version {
-        about.attributes.insert("service.version".to_owned(), version.clone());
-    }
-    let profile = otlp::of_samples(&rolling::samples(&rows), &about, &Resolver::without_files());
-    let all = sum(rows.rows.iter().map(|row| row.allocated));
-    let packed = gzip(&profile).context("cannot compress a profile")?;
-    spool.add(from_ns, (all.blocks, all.bytes), &packed).context("cannot write into the spool")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
+    use super::*;
+    use crate::agent::tables::Whose;
+
+    fn windows(dir: &Path) -> Windows {
+        let info = SessionInfo { host: "host".to_owned(), ..SessionInfo::default() };
+        let whose = Whose { host: info.host.clone(), ..Whose::default() };
+        let target = Target { out: dir.to_owned(), whose, service: "shop".to_owned(), spool: None };
+        Windows::begin(target, Place::take(dir, "host", "shop").unwrap(), &info, false).unwrap()
+    }
+
+    fn process(windows: &mut Windows, pid: u32) -> ProcessIndex {
+        windows.process(ProcessIndex(pid), &ProcessInfo { pid, ..ProcessInfo::default() });
+        ProcessIndex(pid)
+    }
+
+    /// 2,000 programs that ended one after the other had all of them saved twice for each: windows of 10 s closed after two
+    /// minutes.
     #[test]
-    fn a_damaged_state_is_set_aside() {
+    fn what_is_saved_for_a_process_does_not_grow_with_their_number() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("state");
-        std::fs::write(&path, b"heapscribe-agent 1\nwindow x\xff\n").unwrap();
-        let refused = left(&path, true).unwrap_err();
-        let refused = format!("{:?}", refused.downcast_ref::<Problem>());
-        assert!(path.exists(), "its sessions would be counted twice");
-        assert!(refused.contains("already have of it counts twice"), "{refused}");
-        assert_eq!(left(&path, false).unwrap(), Default::default());
-        assert!(!path.exists() && dir.path().join("state.damaged").exists());
-        assert_eq!(left(&path, true).unwrap(), Default::default(), "there is none");
+        let mut windows = windows(dir.path());
+        let before = windows.file.written;
+        let processes: Vec<_> = (0..500).map(|pid| process(&mut windows, pid)).collect();
+        windows.commit();
+        let all = windows.file.written - before;
+        for process in processes {
+            windows.ended(process, &ProcessEnd::default());
+            windows.commit();
+        }
+        let each = (windows.file.written - before - all) / 500;
+        assert!(each < 200, "{each} bytes for a process, of {all} for all");
+        let (_, images) = State::load(&windows.place.state()).unwrap().unwrap();
+        assert_eq!(images, windows.images);
+        windows.close().unwrap();
+        assert_eq!(State::load(&windows.place.state()).unwrap().unwrap().1, []);
     }
 }

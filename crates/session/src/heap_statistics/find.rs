@@ -41,6 +41,41 @@ pub fn nearest(directory: &Path, pid: u32, mono_ns: u64) -> Option<PathBuf> {
     of_process.min_by_key(|file| file.key.created_mono_ns.abs_diff(mono_ns)).map(|file| file.path)
 }
 
+/// The files of heaps in a directory, as they were when somebody asked first: for those who ask for each of thousands of
+/// processes, which have no such file.
+#[derive(Default)]
+pub struct ListedHeaps {
+    /// By process and time.
+    listed: Option<Vec<HeapFile>>,
+    listings: u64,
+}
+
+impl ListedHeaps {
+    /// Has the next one who asks look into the directory.
+    pub fn forget(&mut self) {
+        self.listed = None;
+    }
+
+    /// As [`nearest`].
+    pub fn nearest(&mut self, directory: &Path, pid: u32, mono_ns: u64) -> Option<PathBuf> {
+        let listings = &mut self.listings;
+        let listed = self.listed.get_or_insert_with(|| {
+            *listings += 1;
+            let mut listed: Vec<HeapFile> = files(directory).collect();
+            listed.sort_by_key(|file| (file.key.pid, file.key.created_mono_ns));
+            listed
+        });
+        let begin = listed.partition_point(|file| file.key.pid < pid);
+        let of_process = listed[begin..].iter().take_while(|file| file.key.pid == pid);
+        of_process.min_by_key(|file| file.key.created_mono_ns.abs_diff(mono_ns)).map(|file| file.path.clone())
+    }
+
+    /// How often the directory was read.
+    pub fn listings(&self) -> u64 {
+        self.listings
+    }
+}
+
 /// The heaps of this user's processes, of each living process the last: those of programs that it ran before have
 /// ended.
 pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
@@ -138,5 +173,13 @@ mod tests {
         assert_eq!(nearest(place.path(), 7, 1100), Some(first));
         assert_eq!(nearest(place.path(), 7, 1900), Some(second));
         assert_eq!(nearest(place.path(), 9, 1000), None);
+        let mut listed = ListedHeaps::default();
+        for (pid, at) in [(7, 1100), (7, 1900), (8, 0), (9, 1000), (6, 1000)] {
+            assert_eq!(listed.nearest(place.path(), pid, at), nearest(place.path(), pid, at));
+        }
+        write(place.path(), 9, 3000);
+        assert_eq!((listed.nearest(place.path(), 9, 1000), listed.listings()), (None, 1));
+        listed.forget();
+        assert!(listed.nearest(place.path(), 9, 1000).is_some());
     }
 }

@@ -10,4 +10,4 @@ mod find;
 
 pub use ended::EndedHeaps;
 pub use file::{HeapStatistics, HeapStatisticsFile};
-pub use find::{all, clean, nearest};
+pub use find::{ListedHeaps, all, clean, nearest};
