@@ -50,14 +50,16 @@ impl Escapes {
         let is_wanted = |program: &UnrecordedProgram| {
             only.is_empty() || only.iter().any(|pattern| fits(pattern.as_bytes(), program.file_name()))
         };
-        // A static program may contain the recorder: then it has said so by its session.
+        // A static program may contain the recorder, and a heap in a program may have its memory from the one that is
+        // recorded: then it has said so by its session.
         let is_recorded = |program: &UnrecordedProgram| {
             let same = |(key, name): &(SessionKey, Vec<u8>)| {
                 key.pid == program.pid
                     && key.created_mono_ns >= program.mono_ns
                     && name == program.file_name()
             };
-            program.reason == UnrecordedReason::Static && recorded.iter().any(same)
+            matches!(program.reason, UnrecordedReason::Static | UnrecordedReason::OwnHeap)
+                && recorded.iter().any(same)
         };
         noted.programs.retain(|program| is_wanted(program) && !is_recorded(program));
         let mut seen = HashSet::new();
@@ -78,7 +80,8 @@ impl Escapes {
 
 /// Whether both the program and who started it may have noted it for this reason.
 fn is_noted_twice(program: &UnrecordedProgram) -> bool {
-    matches!(program.reason, UnrecordedReason::Descriptors | UnrecordedReason::Sanitizer)
+    use UnrecordedReason::{Descriptors, OwnHeap, Sanitizer};
+    matches!(program.reason, Descriptors | OwnHeap | Sanitizer)
 }
 
 #[cfg(test)]
@@ -101,6 +104,8 @@ mod tests {
             programs: vec![
                 program(7, UnrecordedReason::Static, "/bin/tool"),
                 program(8, UnrecordedReason::Hidden, "app"),
+                program(9, UnrecordedReason::OwnHeap, "/opt/heap"),
+                program(9, UnrecordedReason::OwnHeap, "heap"),
             ],
             others: Vec::new(),
         });
@@ -114,12 +119,14 @@ mod tests {
 
     #[test]
     fn those_are_left_that_were_to_be_recorded_and_were_not() {
-        use UnrecordedReason::{Hidden, Removed, Static};
+        use UnrecordedReason::{Hidden, OwnHeap, Removed, Static};
         let base = tempfile::tempdir().unwrap();
-        check(base.path(), &[], &[], &[(7, Static), (8, Hidden)]);
+        let all = [(7, Static), (8, Hidden), (9, OwnHeap)];
+        check(base.path(), &[], &[], &all);
         check(base.path(), &["ap*"], &[], &[(8, Hidden)]);
-        check(base.path(), &[], &[(7, 101, "/usr/bin/tool"), (8, 101, "/app")], &[(8, Hidden)]);
-        check(base.path(), &[], &[(7, 99, "/bin/tool"), (7, 101, "/bin/other")], &[(7, Static), (8, Hidden)]);
-        check(&base.path().join("removed"), &[], &[], &[(7, Static), (8, Removed)]);
+        check(base.path(), &[], &[(7, 101, "/usr/bin/tool"), (8, 101, "/app")], &all[1..]);
+        check(base.path(), &[], &[(9, 101, "/opt/heap")], &all[..2]);
+        check(base.path(), &[], &[(7, 99, "/bin/tool"), (7, 101, "/bin/other")], &all);
+        check(&base.path().join("removed"), &[], &[], &[(7, Static), (8, Removed), (9, OwnHeap)]);
     }
 }

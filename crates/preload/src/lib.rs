@@ -11,6 +11,7 @@
 //!   libc_hooks                  the same for calls that pass the heap behind us
 //!   forward                     alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
 //!   mappings                    memory of the program's own, past the heap
+//!   start                       what is done when the program starts
 //!   register_frame, exit, exec, sandbox, dlopen    calls that are not of the heap
 //! ```
 #![no_std]
@@ -34,6 +35,7 @@ mod register_frame;
 mod resized;
 mod sandbox;
 mod slow_hooks;
+mod start;
 mod stub;
 
 #[cfg(not(test))]

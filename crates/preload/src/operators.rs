@@ -18,7 +18,6 @@ use core::arch::naked_asm;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use heapscribe_nolibc::imports::has_libc;
 use heapscribe_recorder::{Call, program};
 
 use crate::call::{AllocRequest, Pointer, caller};
@@ -218,9 +217,9 @@ unsafe extern "C" fn on_delete(p: Pointer, a: usize, b: usize, sp: *const usize,
     }
 }
 
-/// Run by the loader before the program's own constructors, also in a program without libc.
-extern "C" fn at_start() {
-    if !has_libc() || heap::<false>().is_some_and(|heap| heap.has_operators) {
+/// Hides the names, unless the heap behind us has operators.
+pub(crate) fn hide_unless_recorded() {
+    if heap::<false>().is_some_and(|heap| heap.has_operators) {
         return;
     }
     if let Some(loader) = program::loader() {
@@ -228,8 +227,3 @@ extern "C" fn at_start() {
         unsafe { loader.hide(own(), OPERATORS.iter().map(|operator| operator.name.as_bytes())) };
     }
 }
-
-#[used]
-// SAFETY: the section is an array of functions of this type.
-#[unsafe(link_section = ".init_array")]
-static AT_START: extern "C" fn() = at_start;

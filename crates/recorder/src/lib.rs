@@ -48,7 +48,8 @@ pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::{Call, MappingFlags, MappingKind};
 pub use lifecycle::{
     Before, NewProgram, ProgramFile, Sandbox, UnrecordedNote, begin_close, deregister_frames, end_close,
-    enter_sandbox, leave_sandbox, note_unrecorded, obstacle, register_frames, take_back_unrecorded,
+    enter_sandbox, leave_sandbox, note_unrecorded, obstacle, program_starts, register_frames,
+    take_back_unrecorded,
 };
 pub use platform::memory::seal;
 pub use sampling::{filter, gate};

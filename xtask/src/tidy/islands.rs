@@ -96,6 +96,7 @@ const ISLANDS: &[&str] = &[
     "preload/src/resized.rs",
     "preload/src/sandbox.rs",
     "preload/src/slow_hooks.rs",
+    "preload/src/start.rs",
     "recorder/src/definitions/interner.rs",
     "recorder/src/definitions/interner/tests.rs",
     "recorder/src/definitions/names.rs",

@@ -48,6 +48,10 @@ fn an_executable_has_its_own_heap() {
             "{recorded:?}"
         );
     }
+    // Also as a child of a program that is recorded.
+    let parent = Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]);
+    ends_alike(&parent);
+    is_named_once(&parent.trace(), &program, "own_heap");
     for heap in ["tlsf", "system"] {
         let output = heapscribe().args(["run", "--heap", heap, "--"]).arg(&program).output().unwrap();
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(5), &b"ok\n"[..]), "{heap}: {output:?}");
@@ -156,13 +160,11 @@ fn sanitizers() {
             let run = Run::new(&place, &program).env("ASAN_OPTIONS", option).env("TSAN_OPTIONS", option);
             let recorded = ends_alike(&run);
             assert!(recorded.stdout == "ok\n" && recorded.stderr.contains(name), "{recorded:?}");
-            is_named_once(&run.trace(), &program);
+            is_named_once(&run.trace(), &program, "sanitizer");
             // As a child of a program that is recorded, and ended by its runtime.
             let parent = Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]);
             ends_alike(&parent);
-            if linked.is_empty() {
-                is_named_once(&parent.trace(), &program);
-            }
+            is_named_once(&parent.trace(), &program, "sanitizer");
             let under = run.under("tlsf");
             assert!(under.code == 125 && under.stderr.contains(name), "{under:?}");
         }
@@ -183,20 +185,21 @@ fn memory_sanitizer() {
     let run = Run::new(&place, &program).env("MSAN_OPTIONS", "allocator_may_return_null=1");
     let recorded = ends_alike(&run);
     assert!(recorded.stdout == "ok\n" && recorded.stderr.contains("MemorySanitizer"), "{recorded:?}");
-    is_named_once(&run.trace(), &program);
+    is_named_once(&run.trace(), &program, "sanitizer");
     let parent = Run::new(&place, "sh").args(["-c", &format!("{}; exit 3", program.display())]);
     ends_alike(&parent);
+    is_named_once(&parent.trace(), &program, "sanitizer");
     let under = run.under("tlsf");
     assert!(under.code == 125 && under.stderr.contains("MemorySanitizer"), "{under:?}");
 }
 
-/// It is not recorded for one reason, and that is its sanitizer: its session was not to be made.
+/// It is not recorded for one reason, and that is its sanitizer or heap: its session was not to be made.
 #[track_caller]
-fn is_named_once(trace: &Path, program: &Path) {
+fn is_named_once(trace: &Path, program: &Path, reason: &str) {
     let report = Report::of(trace);
     let named = report.json["unrecorded"]["programs"].as_array().unwrap();
     let [named] = &named[..] else { panic!("{named:?}") };
-    assert_eq!((named["program"].as_str(), named["reason"].as_str()), (program.to_str(), Some("sanitizer")));
+    assert_eq!((named["program"].as_str(), named["reason"].as_str()), (program.to_str(), Some(reason)));
 }
 
 /// proot starts programs itself, and the kernel's auxiliary vector is that of its own loader.

@@ -198,6 +198,11 @@ impl Module {
             .or_else(|| self.tables().find(name, symbol::Hash::SystemV))
     }
 
+    /// Whether it has this symbol from other modules, or does without when there is none.
+    pub fn asks_for_symbol(&self, name: &[u8]) -> bool {
+        self.tables().asks_for(name)
+    }
+
     /// Whether it says where libraries that it names are looked for.
     pub(super) fn has_search_path(&self) -> bool {
         const DT_RPATH: i64 = 15;

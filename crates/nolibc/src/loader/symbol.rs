@@ -229,15 +229,33 @@ impl Tables {
         None
     }
 
+    /// Whether other modules are asked for a symbol of this name. Those that are not defined stand before the ones of
+    /// which GNU's table knows.
+    pub(super) fn asks_for(&self, name: &[u8]) -> bool {
+        let base = self.gnu_hash as *const [u32; 2];
+        if base.is_null() {
+            return false;
+        }
+        // SAFETY: the table starts with four words.
+        let [_buckets, first] = unsafe { base.read() };
+        let is_asked = |index| self.named(index, name).is_some_and(|symbol| symbol.section == 0);
+        (1..first as usize).take(CHAIN_LIMIT).any(is_asked)
+    }
+
     /// Symbol `index`, if it defines `name`.
     fn definition(&self, index: usize, name: &[u8]) -> Option<Symbol> {
+        self.named(index, name).filter(Symbol::is_definition)
+    }
+
+    /// Symbol `index`, if `name` is its name.
+    fn named(&self, index: usize, name: &[u8]) -> Option<Symbol> {
         if self.symbols == 0 || self.names == 0 {
             return None;
         }
-        // SAFETY: the hash table named the index.
+        // SAFETY: the hash table named the index, or one behind it.
         let symbol = unsafe { (self.symbols as *const Symbol).wrapping_add(index).read() };
         let offset = symbol.name as usize;
-        if !symbol.is_definition() || offset.checked_add(name.len())? >= self.names_size {
+        if offset.checked_add(name.len())? >= self.names_size {
             return None;
         }
         // SAFETY: the name and its NUL are within the string table.

@@ -32,6 +32,17 @@ pub(crate) fn get_or_begin(memory: InheritedMemory) -> Option<&'static Session> 
     }
 }
 
+/// To be called when the program starts: who calls a heap that it contains may never call a hook, so nobody else
+/// would say that it is not recorded.
+pub fn program_starts() {
+    if program::is_sanitizers() {
+        // It is refused, and that is noted.
+        let _ = get_or_begin(InheritedMemory::Emptied);
+    } else if program::is_passed_over() {
+        unrecorded::note_own_heap();
+    }
+}
+
 /// Makes the session, whose making this thread has claimed.
 fn begin(memory: InheritedMemory) -> Option<&'static Session> {
     // A handler that jumped away would leave it half made for ever.

@@ -16,6 +16,7 @@ mod scratch;
 mod threads;
 mod unrecorded;
 
+pub use begin::program_starts;
 pub(crate) use begin::{InheritedMemory, get_or_begin};
 pub(crate) use fork::provide_pthread_atfork;
 pub use modules_change::{begin_close, deregister_frames, end_close, register_frames};

@@ -12,6 +12,7 @@ use super::new_program;
 use super::refusal::Refusal;
 use super::scratch::scratch;
 use crate::platform::c_path::CPath;
+use crate::platform::session_path::PATH_BYTES_MAX;
 use crate::platform::{clock, inherited_head};
 
 /// What was noted, to take it back.
@@ -78,9 +79,20 @@ fn link(pid: u32, mono_ns: u64, reason: UnrecordedReason) -> Option<CPath> {
 
 /// Notes that this process has no session, which it was to have.
 pub(super) fn note_refused(refusal: Refusal) {
-    let Some(reason) = reason_of(refusal) else { return };
-    // SAFETY: only the thread that makes the session is here, and it has given up the room.
-    let room = unsafe { scratch() };
+    if let Some(reason) = reason_of(refusal) {
+        // SAFETY: only the thread that makes the session is here, and it has given up the room.
+        note_this_process(reason, unsafe { scratch() });
+    }
+}
+
+/// Notes that the program of this process, which starts, contains its heap.
+pub(super) fn note_own_heap() {
+    if new_program::base().is_some() {
+        note_this_process(UnrecordedReason::OwnHeap, &mut [0; PATH_BYTES_MAX]);
+    }
+}
+
+fn note_this_process(reason: UnrecordedReason, room: &mut [u8]) {
     let Some((last, path)) = room.split_last_mut() else { return };
     let read = sys::readlink(c"/proc/self/exe", path).unwrap_or(0);
     *path.get_mut(read).unwrap_or(last) = 0;

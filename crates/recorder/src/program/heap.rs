@@ -17,6 +17,10 @@ use crate::state::{hook_flags, words};
 /// What only the runtimes of sanitizers define.
 const SANITIZERS: [&[u8]; 4] = [b"__asan_init", b"__hwasan_init", b"__msan_init", b"__tsan_init"];
 
+/// What they ask other modules for, and define nothing else by which they can be known when gcc links them into a
+/// program (`-static-libasan`).
+const OF_A_LINKED_SANITIZER: &[u8] = b"__sanitizer_symbolize_demangle";
+
 /// The heap that would be the program's without us, and what kind it is.
 #[derive(Debug)]
 pub struct Heap {
@@ -31,6 +35,8 @@ pub struct Heap {
     /// It is a sanitizer's, which looks at every access to memory by libc's functions, also at ours to the program's
     /// stacks: its calls are not recorded.
     is_sanitizers: bool,
+    /// It is not the program's, which contains another one.
+    is_passed_over: bool,
     /// Its process is one that we understand; those of others are not recorded.
     is_understood: bool,
     /// Its functions may call each other through the hooks: musl's calloc calls malloc.
@@ -114,6 +120,11 @@ pub(crate) fn is_sanitizers() -> bool {
     heap().is_some_and(|heap| heap.is_sanitizers)
 }
 
+/// Whether the program calls a heap that it contains, and may never call a hook.
+pub(crate) fn is_passed_over() -> bool {
+    heap().is_some_and(|heap| heap.is_passed_over)
+}
+
 static HEAP: Once<Heap> = Once::new();
 static LIBC: Once<Heap> = Once::new();
 
@@ -144,6 +155,7 @@ fn of_glibc(system: SystemHeap) -> Heap {
         ahead: Ahead::default(),
         has_operators: false,
         is_sanitizers: false,
+        is_passed_over: false,
         is_understood: true,
         may_nest: false,
         nests_anywhere: false,
@@ -190,7 +202,12 @@ fn behind_us() -> Option<Heap> {
     let module = loader.modules().find(|module| module.link_map() == malloc.link_map);
     let defines = |name: &[u8]| module.is_some_and(|module: Module| module.find_symbol(name).is_some());
     let is_glibc = maker == Maker::Glibc;
-    let is_sanitizers = !is_glibc && SANITIZERS.iter().any(|name| defines(name));
+    let is_sanitizers = |module: Module| SANITIZERS.iter().any(|name| module.find_symbol(name).is_some());
+    let program = loader.modules().next().filter(|program| program.find_symbol(b"malloc").is_some());
+    let is_passed_over = program.is_some();
+    let is_linked =
+        |program: Module| program.asks_for_symbol(OF_A_LINKED_SANITIZER) || is_sanitizers(program);
+    let is_sanitizers = !is_glibc && module.is_some_and(is_sanitizers) || program.is_some_and(is_linked);
     // A heap behind an interposed library calls nothing by name, but what it was given: another library's functions.
     let nests_anywhere = defines(b"heapscribe_heap_nests");
     let has_operators = !is_glibc && !is_sanitizers && defines(b"_Znwm");
@@ -205,6 +222,7 @@ fn behind_us() -> Option<Heap> {
         ahead,
         has_operators,
         is_sanitizers,
+        is_passed_over,
         is_understood: true,
         may_nest,
         nests_anywhere,

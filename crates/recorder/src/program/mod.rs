@@ -6,5 +6,5 @@ mod loader;
 mod plain;
 
 pub use heap::{Heap, find_libc_heap, heap, libc_function, libc_heap};
-pub(crate) use heap::{granule_shift, is_sanitizers, set_own_heap};
+pub(crate) use heap::{granule_shift, is_passed_over, is_sanitizers, set_own_heap};
 pub use loader::loader;
