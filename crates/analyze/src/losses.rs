@@ -6,7 +6,7 @@
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
 //! | what was allocated while recording was off | sums, leaks and the peak may be larger; what was recorded is followed to its end |
-//! | events in damaged blocks (`damaged`) | as lost ones; where only a scan finds blocks nobody knows how many there were |
+//! | events in damaged blocks (`damaged`) | as lost ones; where only a scan finds blocks nobody knows how many there were, so nobody knows either what was freed there: the peak was at least the largest block |
 //! | the end of a process (a trace that was not finished) | nobody knows how much there was: every figure is a least one, and all may have been freed |
 //! | events before the rest of a recording | sums are larger; what these events left live follows from the table |
 //! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
@@ -43,6 +43,8 @@ pub struct Losses {
     /// Whether its end is not in the trace, nor the counters that come with it, or nobody knows how many events were in
     /// damaged parts.
     is_unfinished: bool,
+    /// Whether these parts are between others, so that blocks which seem to be live later may have been freed in them.
+    has_gap: bool,
 }
 
 /// What the events of a process add up to, and its table, where there is one.
@@ -110,6 +112,7 @@ impl Losses {
             is_off: false,
             knows_peak: false,
             is_unfinished: false,
+            has_gap: false,
         }
     }
 
@@ -128,9 +131,14 @@ impl Losses {
         Losses { is_off, ..self }
     }
 
-    /// The same of a process whose end is not in the trace, or what was in damaged parts of it is not known.
+    /// The same of a process whose end is not in the trace.
     pub fn unfinished(self, is_unfinished: bool) -> Losses {
-        Losses { is_unfinished, ..self }
+        Losses { is_unfinished: self.is_unfinished || is_unfinished, ..self }
+    }
+
+    /// The same of a process of which nobody knows how many events were in damaged parts.
+    pub fn with_gap(self, has_gap: bool) -> Losses {
+        Losses { has_gap, is_unfinished: self.is_unfinished || has_gap, ..self }
     }
 
     /// What is known of a sampled process. Estimates have no bounds, but for those of a rest of which nobody knows what was
@@ -185,7 +193,7 @@ impl Losses {
 
     /// By how much what the events leave live may be too much, at any moment.
     pub fn excess(&self, seen: &Seen) -> Amount {
-        if self.has_unseen_frees() {
+        if self.has_unseen_frees() || self.has_gap {
             return seen.net.max(seen.peak);
         }
         if let (0, Some(table)) = (self.events, seen.table) {
@@ -199,7 +207,9 @@ impl Losses {
     pub fn bounds(&self, seen: &Seen) -> FigureBounds {
         let leaked = self.leaked(seen);
         let is_peak_open = self.events > 0 || (self.is_ring && !self.knows_peak);
-        let least = seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low);
+        let one_block = if self.has_gap { seen.largest_bytes.min(seen.peak.bytes) } else { 0 };
+        let least =
+            seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low).max(one_block);
         let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
         let mut bounds = FigureBounds {
             allocated: and_others(seen.allocated, self.events),
@@ -308,5 +318,10 @@ mod tests {
         assert_eq!([allocated, freed, leaked], [least(of(300, 3000)), least(of(200, 2000)), least(of(0, 0))]);
         assert_eq!(peak.bytes, Range { low: 1200, high: None });
         assert!(losses.is_any() && !losses.bounds_peak() && !losses.bounds_stacks());
+        // In a gap blocks may have been freed that seem to be live at the peak.
+        let in_gap =
+            Losses::of(&[0; DROP_COUNTERS], 0, 0).with_gap(true).bounds(&Seen { largest_bytes: 70, ..seen });
+        assert_eq!(in_gap.peak.bytes, Range { low: 70, high: None });
+        assert_eq!([in_gap.allocated, in_gap.leaked], [least(of(300, 3000)), least(of(0, 0))]);
     }
 }

@@ -198,9 +198,14 @@ impl Input {
     /// # Errors
     /// Those of the medium.
     pub fn heaplog_into(self, out: impl Write) -> Result<(LogTally, Vec<String>)> {
+        let (about, mut reader) = self.into_heaplog()?;
+        from_heaplog::convert(&mut reader, &about, out)
+    }
+
+    fn into_heaplog(self) -> Result<(About, heaplog::Reader<FileSource>)> {
         let (path, file) = self.into_file()?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        from_heaplog::convert(&mut heaplog::Reader::new(file), &About::named(&name), out)
+        Ok((About::named(&name), heaplog::Reader::new(file)))
     }
 
     /// A data file of heaptrack's, converted; what of it is not whole, in words.
@@ -270,9 +275,11 @@ impl Input {
 
     fn convert_heaplog(self) -> Result<Opened> {
         let path = self.path.clone();
-        let made = Opened::made(|file| self.heaplog_into(BufWriter::new(file)))?;
+        let (about, mut reader) = self.into_heaplog()?;
+        let made = Opened::made(|file| from_heaplog::convert(&mut reader, &about, BufWriter::new(file)))?;
         let (tally, problems) = made.result;
-        let trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        let mut trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        trace.gap_at = reader.skipped().map(|skipped| skipped.first_offset).min();
         Ok(Opened { heaplog: Some(tally), ..Opened::new(trace, problems) })
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn began_before(facts: &ProcessFacts, window_ns: u64) -> bool {
 /// What is missing of a process, with what was evicted of it or of others, or what follows where its end is not known.
 pub(super) fn losses(others: Losses, facts: &ProcessFacts, is_ring: bool) -> Losses {
     let others = others.in_ring(is_ring, facts.peak.is_some()).in_rest(!facts.evicted.is_counted());
-    others.unfinished(facts.is_unfinished || facts.gap_at.is_some())
+    others.unfinished(facts.is_unfinished).with_gap(facts.gap_at.is_some())
 }
 
 /// The peak of a process that began before the window by all of its events, when that is known and higher than

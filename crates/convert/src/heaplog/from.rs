@@ -63,7 +63,7 @@ pub fn convert<S: Source, W: Write>(
         Err(e) => problems.push(e.to_string()),
     }
     to.tally.zeros_at_end = reader.zeros_at_end();
-    Ok((to.finish()?, problems))
+    Ok((to.finish(problems.is_empty())?, problems))
 }
 
 /// A live block.
@@ -241,12 +241,17 @@ impl<W: Write> Conversion<W> {
         self.made.seal(&mut self.thread, &mut self.frames.definitions)
     }
 
-    /// No log has how the program ended: what is left may have been in use.
-    fn finish(mut self) -> io::Result<LogTally> {
+    /// Ends the trace. No log has how the program ended: what is left may have been in use. Of one with lines that are none
+    /// nobody knows what they were: the end of its process stays open, so that figures are least ones.
+    fn finish(mut self, is_whole: bool) -> io::Result<LogTally> {
         self.seal()?;
         let ended_mono_ns = self.thread.last_ticks.max(START + self.number);
         let end = ProcessEnd { ended_mono_ns, how: HowEnded::Unknown, threads: 1, ..ProcessEnd::default() };
-        self.made.finish(&end)?;
+        if is_whole {
+            self.made.finish(&end)?
+        } else {
+            self.made.finish_open(ended_mono_ns)?
+        }
         Ok(self.tally)
     }
 }

@@ -171,4 +171,17 @@ fn what_is_no_line_is_named_with_its_byte() {
     let work = Work::with("heaplog.1.log", text);
     insta::assert_snapshot!(work.told("report heaplog.1.log --json", 3));
     assert_eq!(work.report("heaplog.1.log")["peak"]["bytes"], 101);
+    // What the lines were that are none, nobody knows: figures are bounds.
+    let bounds = &work.report("heaplog.1.log")["bounds"];
+    assert_eq!(bounds["peak"]["bytes"]["low"], 100, "{bounds}");
+    let text = String::from_utf8(work.output("report heaplog.1.log --full").stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "the file is damaged at byte 18, and how many events are missing is not known",
+        "At its largest the heap was at least 100 bytes; the most that was recorded, 101 B,",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let verdict = work.output("check heaplog.1.log --max-peak 200");
+    assert!(String::from_utf8(verdict.stdout).unwrap().starts_with("UNDECIDED"));
 }
