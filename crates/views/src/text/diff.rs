@@ -74,7 +74,7 @@ fn change_of(diff: &Diff, change: &Change) -> String {
         _ if change.growth == 0 => String::new(),
         None => ", new".to_owned(),
         Some(_) if measure.figure(change.after.amount) == 0 => ", gone".to_owned(),
-        Some(percent) => format!(", {percent:+.1} %"),
+        Some(percent) => format!(", {}", part_of(percent)),
     };
     let error = match change.standard_error() {
         error if error > 0.0 && measure.counts_blocks() => {
@@ -84,6 +84,16 @@ fn change_of(diff: &Diff, change: &Change) -> String {
         _ => String::new(),
     };
     format!("{figure}{error}{part}")
+}
+
+/// By what part of what was there before. One that is rounded away has no sign.
+fn part_of(percent: f64) -> String {
+    if percent.abs() < 0.05 { "less than 0.1 %".to_owned() } else { format!("{percent:+.1} %") }
+}
+
+/// A difference of shares. One that is rounded away has no sign.
+fn points(difference: f64) -> String {
+    if difference.abs() < 0.05 { "0.0 points".to_owned() } else { format!("{difference:+.1} points") }
 }
 
 fn signed(measure: Measure, growth: i128) -> String {
@@ -148,8 +158,8 @@ impl Printer<'_> {
         let after = amount(measure, change.after.amount, self.sides.after.has_blocks);
         writeln!(out, "      from {before} to {after}")?;
         let [before, after] = self.diff.shares(change);
-        let points = after - before;
-        writeln!(out, "      from {before:.1} % of the whole to {after:.1} %, {points:+.1} points")?;
+        let points = points(after - before);
+        writeln!(out, "      from {before:.1} % of the whole to {after:.1} %, {points}")?;
         let lines = self.lines(change);
         if lines.is_empty() {
             return writeln!(out, "      unknown stack");
@@ -177,4 +187,21 @@ fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
     }
     heading(out, "What is missing")?;
     out.write_all(&missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rounded_away_has_no_sign() {
+        let check = |difference, expected: &str| assert_eq!(points(difference), expected);
+        check(-0.01, "0.0 points");
+        check(0.04, "0.0 points");
+        check(-0.05, "-0.1 points");
+        check(12.34, "+12.3 points");
+        assert_eq!(part_of(-0.049), "less than 0.1 %");
+        assert_eq!(part_of(-0.05), "-0.1 %");
+        assert_eq!(part_of(7.0), "+7.0 %");
+    }
 }
