@@ -35,6 +35,15 @@ const CREATED: u64 = 1;
 /// Stacks of threads' names have numbers from here on, beyond all of ours.
 const THREAD_STACKS: u64 = 1 << 32;
 
+/// What is wrong with a Go trace, in words.
+pub fn go_problems<S: Source>(trace: &heapscribe_formats::gotrace::Trace<S>) -> Vec<String> {
+    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
+    if trace.problems_more() != 0 {
+        problems.push(format!("{} more like these", trace.problems_more()));
+    }
+    problems
+}
+
 /// Converts a process of a trace. Gives what is not whole, in words.
 pub fn convert<S: Source, W: Write>(
     trace: &Trace<S>,

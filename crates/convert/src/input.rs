@@ -293,15 +293,6 @@ fn kind_of(first: &[u8]) -> Kind {
     }
 }
 
-/// What is wrong with a Go trace, in words.
-pub fn go_problems<S: heapscribe_formats::Source>(trace: &gotrace::Trace<S>) -> Vec<String> {
-    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
-    if trace.problems_more() != 0 {
-        problems.push(format!("{} more like these", trace.problems_more()));
-    }
-    problems
-}
-
 /// A Go trace where blocks are wanted.
 pub fn go_has_no_blocks(path: &Path) -> Problem {
     let shown = path.display();

@@ -14,6 +14,7 @@ mod progress;
 mod record_peak;
 mod record_summary;
 mod replay;
+mod terminal;
 mod tui;
 
 use std::process::ExitCode;

@@ -7,7 +7,10 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use heapscribe_diagnostics::{HINT, hint_of};
+use heapscribe_views::text::fit::fit;
 use log::{Level, LevelFilter, Log, Metadata, Record};
+
+use crate::terminal;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -120,7 +123,13 @@ pub(crate) fn warning(text: &str) {
 
 /// How things stand; nothing is wrong.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "heapscribe: {text}");
+    let line = format!("heapscribe: {text}");
+    let lines = match terminal::limit(&std::io::stderr()) {
+        Some(columns) => fit(&line, columns),
+        None => vec![line],
+    };
+    let mut out = anstream::stderr().lock();
+    lines.iter().for_each(|line| drop(writeln!(out, "{line}")));
 }
 
 /// Several lines of [`note`].

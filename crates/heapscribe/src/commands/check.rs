@@ -60,12 +60,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         let write = || fs::write(path, junit::document(&checked, &names)?);
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::check::object(&checked, &names))?;
         writeln!(out)?;
     } else {
-        text::check::print(&mut out, &checked, &names, super::terminal::columns())?;
+        text::check::print(&mut out, &checked, &names, super::output::columns())?;
         out.write_all(for_build_server(args.format, &checked, &names).as_bytes())?;
     }
     out.flush()?;

@@ -52,14 +52,14 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         |trace: &Opened| snapshot::is_one(trace) || trace.profile.is_some() && measure == Measure::Leaked;
     let of_live = traces.iter().any(is_moment) || sides[1].range.live_at.is_some();
     let of_both = Sides { before: compared(0), after: compared(1), of_live };
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     if args.json {
         let object = json::diff::object(&diff, &of_both, args.top.unwrap_or(TOP_JSON));
         serde_json::to_writer(&mut out, &object)?;
         writeln!(out)?;
     } else {
         let top = args.top.unwrap_or(TOP);
-        text::diff::print(&mut out, &diff, &of_both, top, super::terminal::columns())?;
+        text::diff::print(&mut out, &diff, &of_both, top, super::output::columns())?;
     }
     out.flush()?;
     let code = |n: usize| partial::exit_code_of(sides[n].file, &answers[n], traces[n].is_complete());

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::partial;
 use crate::cli::{DumpArgs, DumpStyle};
 use heapscribe_convert::Input;
-use heapscribe_convert::input::go_problems;
+use heapscribe_convert::gotrace::go_problems;
 use heapscribe_views::dump::go::lines::Lines;
 use heapscribe_views::dump::go::objects::Objects;
 use heapscribe_views::dump::go::{GoTrace, Printer, StackNumber, oracle};

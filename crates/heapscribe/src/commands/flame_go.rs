@@ -13,7 +13,7 @@ use super::flame_picture::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, Metric};
 use heapscribe_convert::Input;
-use heapscribe_convert::input::go_problems;
+use heapscribe_convert::gotrace::go_problems;
 use heapscribe_diagnostics::Problem;
 use heapscribe_views::text::go::{site_name, type_name};
 

@@ -56,7 +56,6 @@ pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod symbols;
 mod symbols_store;
-mod terminal;
 pub(crate) mod top;
 mod unfinished;
 pub(crate) mod view;

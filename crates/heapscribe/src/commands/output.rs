@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use heapscribe_convert::native::named_table::is_trace;
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::text::fit::Fitted;
 use heapscribe_views::text::screen::screen;
+use heapscribe_views::text::stack_list::WIDTH;
+
+use crate::terminal;
 
 /// Refuses to replace what a file holds, unless that is wanted. An empty file, a pipe and a device can be written.
 pub(super) fn reject_existing(path: &Path, force: bool) -> Result<(), Problem> {
@@ -59,6 +63,19 @@ pub(super) fn stdout(json: bool) -> BufWriter<Box<dyn Write>> {
         true => BufWriter::with_capacity(1 << 16, Box::new(io::stdout().lock())),
         false => BufWriter::new(Box::new(anstream::stdout().lock())),
     }
+}
+
+/// The same for a text of sentences, whose lines fit where somebody says how wide they may be.
+pub(super) fn text(json: bool) -> BufWriter<Box<dyn Write>> {
+    match terminal::limit(&io::stdout()).filter(|_| !json) {
+        Some(columns) => BufWriter::new(Box::new(Fitted::new(anstream::stdout().lock(), columns))),
+        None => stdout(json),
+    }
+}
+
+/// Columns of standard output; the same number always where nobody says that it is narrow, so that texts can be compared.
+pub(super) fn columns() -> usize {
+    terminal::limit(&io::stdout()).unwrap_or(WIDTH)
 }
 
 /// Prints a text, all of it or a screen.

@@ -7,7 +7,7 @@ use heapscribe_analyze::{Options, go};
 
 use super::partial;
 use crate::cli::PlotArgs;
-use heapscribe_convert::input::go_problems;
+use heapscribe_convert::gotrace::go_problems;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;

@@ -12,9 +12,7 @@ use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
 use super::resolver::resolver;
-use super::{
-    output, partial, report_go, report_memory, report_messages, report_profile, report_range, terminal,
-};
+use super::{output, partial, report_go, report_memory, report_messages, report_profile, report_range};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -70,7 +68,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     if let Some(sums) = &trace.profile {
         return report_profile::run(args, sums, &resolver);
     }
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     if snapshot::is_one(&*trace) || args.memory {
         reject_messages(args)?;
         args.choice.reject(&args.trace, "a snapshot")?;
@@ -125,7 +123,7 @@ fn print_text(out: &mut dyn Write, args: &ReportArgs, parts: &Parts<'_>, resolve
         trace: shown,
         part: &part,
         coverage: parts.explained.as_ref(),
-        width: terminal::columns(),
+        width: super::output::columns(),
     };
     let names = NamedStacks::look_up(&answer.tree, report.wanted(), resolver);
     let findings = describe(answer, &names, shown, folded);
@@ -166,7 +164,7 @@ fn report_live(
                 snapshot,
                 top: args.top.unwrap_or(TOP),
                 path: &path,
-                width: terminal::columns(),
+                width: super::output::columns(),
             };
             report.print(&mut texts, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;
         }

@@ -11,7 +11,7 @@ use super::limits::{TOP, TOP_JSON};
 use super::{output, partial};
 use crate::cli::ReportArgs;
 use heapscribe_convert::Input;
-use heapscribe_convert::input::go_problems;
+use heapscribe_convert::gotrace::go_problems;
 use heapscribe_views::json;
 
 use heapscribe_diagnostics::Problem;
@@ -30,13 +30,18 @@ pub(super) fn run(args: &ReportArgs, input: Input) -> Result<ExitCode> {
     }
     let answer = go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {shown}"))?;
     let problems = go_problems(&trace);
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::go::report(&answer, args.top.unwrap_or(TOP_JSON), &problems))?;
         writeln!(out)?;
     } else {
-        let report =
-            GoReport { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown, problems: &problems };
+        let report = GoReport {
+            answer: &answer,
+            top: args.top.unwrap_or(TOP),
+            trace: &shown,
+            problems: &problems,
+            width: super::output::columns(),
+        };
         let mut text = Vec::new();
         report.print(&mut text)?;
         output::first_screen(&mut out, &text, args.full)?;

@@ -19,7 +19,7 @@ use heapscribe_views::text::resident;
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{partial, terminal};
+use super::partial;
 use crate::cli::ReportArgs;
 
 /// The report of a snapshot, with its memory.
@@ -68,7 +68,7 @@ pub(super) fn run(
             writeln!(out)?;
         } else {
             let path = args.trace.to_string_lossy();
-            let (top, width) = (args.top.unwrap_or(TOP), terminal::columns());
+            let (top, width) = (args.top.unwrap_or(TOP), super::output::columns());
             let (snapshot, memory, heaps) = (&snapshot, &memory, &heaps[..]);
             let report = MemoryReport { snapshot, memory, heaps, top, path: &path, width };
             report.print(out, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     while let Some(owned) = log.next_message()? {
         channels.note(&owned.message());
     }
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::messages::report(&log, &channels))?;
         writeln!(out)?;

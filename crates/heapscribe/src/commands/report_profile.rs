@@ -11,13 +11,13 @@ use heapscribe_views::json;
 use heapscribe_views::text::profile::ProfileReport;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{output, partial, terminal};
+use super::{output, partial};
 use crate::cli::ReportArgs;
 
 /// Runs the command.
 pub(super) fn run(args: &ReportArgs, sums: &Sums, resolver: &Resolver) -> Result<ExitCode> {
     reject_questions(args)?;
-    let mut out = output::stdout(args.json);
+    let mut out = output::text(args.json);
     let tree = &sums.answer.tree;
     if args.json {
         let stacks = json::profile::chosen(sums, args.top.unwrap_or(TOP_JSON));
@@ -26,8 +26,12 @@ pub(super) fn run(args: &ReportArgs, sums: &Sums, resolver: &Resolver) -> Result
         writeln!(out)?;
     } else {
         let path = args.trace.to_string_lossy();
-        let report =
-            ProfileReport { sums, top: args.top.unwrap_or(TOP), path: &path, width: terminal::columns() };
+        let report = ProfileReport {
+            sums,
+            top: args.top.unwrap_or(TOP),
+            path: &path,
+            width: super::output::columns(),
+        };
         let mut texts = Vec::new();
         report.print(&mut texts, &NamedStacks::look_up(tree, report.wanted(), resolver))?;
         output::first_screen(&mut out, &texts, args.full || args.top.is_some())?;

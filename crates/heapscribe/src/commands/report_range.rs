@@ -11,7 +11,7 @@ use heapscribe_views::range::RangeReport;
 use heapscribe_views::{json, text};
 
 use super::limits::{TOP, TOP_JSON};
-use super::{partial, range, terminal};
+use super::{partial, range};
 use crate::cli::ReportArgs;
 
 /// Prints it.
@@ -34,7 +34,7 @@ pub(super) fn run(
         causes: &reported.causes,
         problems: &reported.problems,
         top: args.top.unwrap_or(if args.json { TOP_JSON } else { TOP }),
-        width: terminal::columns(),
+        width: super::output::columns(),
     };
     let tree = &reported.figures.tree;
     if args.json {

@@ -93,6 +93,32 @@ fn the_first_screen_is_no_longer_than_a_screen() {
     }
 }
 
+/// Whether a line has no more columns, or is a command to copy, a name or one word.
+fn fits(line: &str, columns: usize) -> bool {
+    let text = line.trim_start();
+    let is_command = text.starts_with("heapscribe ") || text.starts_with('`') && text.ends_with('`');
+    is_command || text.starts_with("Heap of: ") || !text.contains(' ') || line.chars().count() <= columns
+}
+
+/// On 60 columns a heading had 98, the first line 92 and the chart 80.
+#[test]
+fn lines_fit_a_narrow_terminal() {
+    for trace in [sample::trace(), sample::sampled(), sample::tiny()] {
+        let place = Place::with_trace(&trace);
+        for (command, limit) in [("report run.hst", 50), ("report run.hst --full", usize::MAX)] {
+            let narrow = place.lines_of("60", command);
+            let long: Vec<&String> = narrow.iter().filter(|line| !fits(line, 60)).collect();
+            assert!(long.is_empty(), "{command}: {long:#?}");
+            assert!(narrow.len() <= limit, "{command}: {narrow:#?}");
+            assert_eq!(place.lines_of("80", command), place.lines_of("100", command));
+        }
+        for command in ["check run.hst --max-leaked 0 --max-peak 1", "diff run.hst run.hst"] {
+            let narrow = place.lines_of("60", command);
+            assert!(narrow.len() > 2 && narrow.iter().all(|line| fits(line, 60)), "{narrow:#?}");
+        }
+    }
+}
+
 /// The guide lists every threshold with its value.
 #[test]
 fn thresholds_are_documented() {

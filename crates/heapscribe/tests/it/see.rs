@@ -23,21 +23,24 @@ impl Place {
     }
 
     fn run(&self, arguments: &str) -> std::process::Output {
-        self.run_in("C.UTF-8", arguments)
+        self.run_in([("LC_ALL", "C.UTF-8"), ("COLUMNS", "100")], arguments)
     }
 
     /// Standard output in a locale.
     pub(crate) fn stdout_in(&self, locale: &str, arguments: &str) -> String {
-        String::from_utf8(self.run_in(locale, arguments).stdout).unwrap()
+        let output = self.run_in([("LC_ALL", locale), ("COLUMNS", "100")], arguments);
+        String::from_utf8(output.stdout).unwrap()
     }
 
-    fn run_in(&self, locale: &str, arguments: &str) -> std::process::Output {
+    /// The lines of standard output where there are so many columns.
+    pub(crate) fn lines_of(&self, columns: &str, arguments: &str) -> Vec<String> {
+        let output = self.run_in([("LC_ALL", "C.UTF-8"), ("COLUMNS", columns)], arguments);
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn run_in(&self, environment: [(&str, &str); 2], arguments: &str) -> std::process::Output {
         let mut command = Command::cargo_bin("heapscribe").unwrap();
-        command
-            .current_dir(self.dir.path())
-            .env("COLUMNS", "100")
-            .env("LC_ALL", locale)
-            .env_remove("RUST_BACKTRACE");
+        command.current_dir(self.dir.path()).envs(environment).env_remove("RUST_BACKTRACE");
         command.args(arguments.split_whitespace()).output().unwrap()
     }
 

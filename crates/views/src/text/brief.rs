@@ -10,7 +10,9 @@ use heapscribe_symbols::NamedStacks;
 use heapscribe_units::{about, count, counted, percent, percent_cell, short_bytes};
 
 use super::findings::{Described, Who, blocks, wrapped};
+use super::fit::fit;
 use super::report::Report;
+use super::stack_list::WIDTH;
 use super::{Out, bounds, chart, estimate, heading, losses, ring, tables};
 use crate::coverage::{Explained, UnseenHeap};
 use crate::open_end::OpenEnd;
@@ -40,7 +42,13 @@ pub struct Brief<'a> {
 impl Brief<'_> {
     /// Prints it.
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
-        let head = lines(|out| self.head(out))?;
+        // On a narrow terminal more lines are a screen's.
+        let fit = |lines: Vec<String>| -> Vec<String> {
+            let is_narrow = self.report.width < WIDTH;
+            let fitted = |line: String| if is_narrow { fit(&line, self.report.width) } else { vec![line] };
+            lines.into_iter().flat_map(fitted).collect()
+        };
+        let head = fit(lines(|out| self.head(out))?);
         let mut rest = Vec::new();
         if losses::nothing(self.report.answer).is_none() {
             rest.extend(lines(|out| self.top(out, names))?);
@@ -48,6 +56,7 @@ impl Brief<'_> {
         rest.extend(self.beside.lines().take(BESIDE).map(str::to_owned));
         rest.extend(self.missing(names)?);
         rest.extend(lines(|out| self.next(out))?);
+        let rest = fit(rest);
         let findings = self.findings(LINES.saturating_sub(head.len() + rest.len()))?;
         let all = head.iter().chain(&findings).chain(&rest);
         let limit = if self.report.top > TOP { usize::MAX } else { LINES };
@@ -70,7 +79,7 @@ impl Brief<'_> {
             }
             None => self.overview(out)?,
         }
-        chart::draw_rows(out, self.report.answer, ROWS)
+        chart::draw_rows(out, self.report.answer, ROWS, self.report.width)
     }
 
     /// The main figures.

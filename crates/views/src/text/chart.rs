@@ -9,8 +9,10 @@ use heapscribe_units as units;
 
 use super::{Out, tables};
 
-/// Columns at most.
+/// Columns of the picture at most, where a line has 80.
 pub const COLUMNS: usize = 66;
+/// Columns before it.
+const LABEL: usize = 13;
 /// Rows where there is room.
 pub const ROWS: usize = 10;
 
@@ -24,12 +26,12 @@ pub struct Column {
 }
 
 /// Draws the chart; nothing when there is no time to show.
-pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
-    draw_rows(out, answer, ROWS)
+pub fn draw(out: Out<'_>, answer: &Answer, width: usize) -> io::Result<()> {
+    draw_rows(out, answer, ROWS, width)
 }
 
-/// The same with so many rows.
-pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize) -> io::Result<()> {
+/// The same with so many rows, in lines of that width.
+pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize, width: usize) -> io::Result<()> {
     let timeline = &answer.timeline;
     let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
     let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
@@ -40,7 +42,7 @@ pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize) -> io::Result<()> {
         (false, 0) => "0 s".to_owned(),
         (counts_calls, ns) => units::time(ns, counts_calls),
     };
-    if !picture(out, &title, steps, [&begin, &end], rows)? {
+    if !picture(out, &title, steps, [&begin, &end], rows, width)? {
         return Ok(());
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
@@ -49,15 +51,16 @@ pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize) -> io::Result<()> {
     }
 }
 
-/// Draws steps of equal time, and what stands at its `ends`; false when there is nothing to show.
+/// Draws steps of equal time, and what stands at its ends, in lines of that width; false when there is nothing to show.
 pub fn picture(
     out: Out<'_>,
     title: &str,
     steps: impl ExactSizeIterator<Item = Column>,
     [begin, end]: [&str; 2],
     rows: usize,
+    width: usize,
 ) -> io::Result<bool> {
-    let columns = columns(steps);
+    let columns = columns(steps, COLUMNS.min(width.saturating_sub(LABEL + 1)).max(1));
     let top = columns.iter().map(|c| c.area.max(c.line)).max().unwrap_or(0);
     if top == 0 {
         return Ok(false);
@@ -70,16 +73,16 @@ pub fn picture(
     }
     writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
     let width = columns.len().max(end.len() + 1);
-    writeln!(out, "{begin:>13}{end:>width$}")?;
+    writeln!(out, "{begin:>LABEL$}{end:>width$}")?;
     Ok(true)
 }
 
 /// Steps put together to at most as many columns as there are.
-fn columns(steps: impl ExactSizeIterator<Item = Column>) -> Vec<Column> {
+fn columns(steps: impl ExactSizeIterator<Item = Column>, most: usize) -> Vec<Column> {
     let count = steps.len();
-    let mut columns = vec![Column::default(); count.min(COLUMNS)];
+    let mut columns = vec![Column::default(); count.min(most)];
     for (i, step) in steps.enumerate() {
-        let column = &mut columns[i * count.min(COLUMNS) / count];
+        let column = &mut columns[i * count.min(most) / count];
         column.area = column.area.max(step.area);
         column.line = column.line.max(step.line);
     }
@@ -109,16 +112,30 @@ mod tests {
         let step = |i: u64| Step { heap_max_bytes: i << 10, rss_bytes: 200 << 10, ..Step::default() };
         let timeline = Timeline { begin_ns: 0, step_ns: 1_000_000, steps: (0..132).map(step).collect() };
         let mut out = Vec::new();
-        draw(&mut out, &Answer { timeline, ..Answer::default() }).unwrap();
+        draw(&mut out, &Answer { timeline, ..Answer::default() }, 80).unwrap();
         let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         insta::assert_snapshot!(text);
     }
 
     #[test]
+    fn on_a_narrow_terminal() {
+        let step = |i: u64| Step { heap_max_bytes: i << 10, ..Step::default() };
+        let timeline = Timeline { begin_ns: 0, step_ns: 1_000_000, steps: (0..132).map(step).collect() };
+        let answer = Answer { timeline, ..Answer::default() };
+        for width in [0, 30, 60, 79, 80, 200] {
+            let mut out = Vec::new();
+            draw(&mut out, &answer, width).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let axis = text.lines().find(|line| line.trim_start().starts_with("0 +")).unwrap();
+            assert_eq!(axis.len(), width.clamp(LABEL + 2, 80) - 1, "{text}");
+        }
+    }
+
+    #[test]
     fn no_time_no_chart() {
         let mut out = Vec::new();
-        draw(&mut out, &Answer::default()).unwrap();
+        draw(&mut out, &Answer::default(), 80).unwrap();
         assert!(out.is_empty());
     }
 }

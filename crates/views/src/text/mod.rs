@@ -1,5 +1,5 @@
 //! Answers as plain sentences for people, at most 80 columns where it is up to us, and as wide as the terminal where
-//! stacks are listed.
+//! stacks are listed. On a narrower one `fit` breaks what is longer.
 
 pub mod annotations;
 pub mod bounds;
@@ -11,6 +11,7 @@ mod coverage;
 pub mod diff;
 pub mod estimate;
 pub mod findings;
+pub mod fit;
 mod functions;
 pub mod go;
 pub mod heap;

@@ -104,7 +104,7 @@ impl ProfileReport<'_> {
             heading(out, &format!("{}{estimated}", self.whole_title(part.measure)))?;
             writeln!(out, "  {}.", part.text(part.whole))?;
         }
-        curve(out, &self.sums.about)?;
+        curve(out, &self.sums.about, self.width)?;
         for part in &parts {
             printer.list(out, self.stacks_title(part.measure))?;
             for (n, stack) in self.first(part).into_iter().enumerate() {
@@ -198,7 +198,7 @@ impl ProfileReport<'_> {
 }
 
 /// The size of the heap over time, where the file has it at moments; between two of them it is drawn as at the first.
-fn curve(out: Out<'_>, about: &About) -> io::Result<()> {
+fn curve(out: Out<'_>, about: &About, width: usize) -> io::Result<()> {
     let (Some((begin, _)), Some((end, _))) = (about.curve.first(), about.curve.last()) else { return Ok(()) };
     let span = u128::from(end.saturating_sub(*begin)).max(1);
     let mut columns = [Column::default(); chart::COLUMNS];
@@ -222,7 +222,7 @@ fn curve(out: Out<'_>, about: &About) -> io::Result<()> {
         unit => &format!(" {unit}"),
     };
     let end = format!("{}{unit}", count(*end));
-    chart::picture(out, &title, columns.into_iter(), [&count(*begin), &end], chart::ROWS).map(drop)
+    chart::picture(out, &title, columns.into_iter(), [&count(*begin), &end], chart::ROWS, width).map(drop)
 }
 
 /// What a profile cannot answer, in words.

@@ -66,7 +66,7 @@ impl Report<'_> {
                 .iter()
                 .try_for_each(|line| writeln!(out, "{line}"))?;
             tables::processes(out, self.answer, self.top)?;
-            chart::draw(out, self.answer)?;
+            chart::draw(out, self.answer, self.width)?;
             coverage::section(out, self.coverage, self.width)?;
             resident::section(out, self.answer)?;
             mappings::print(out, self.answer, (self.top, self.width), &mut stacks)?;
@@ -89,7 +89,7 @@ impl Report<'_> {
         tables::threads(out, self.answer, self.top)?;
         tables::processes(out, self.answer, self.top)?;
         heap::section(out, self.answer)?;
-        chart::draw(out, self.answer)?;
+        chart::draw(out, self.answer, self.width)?;
         coverage::section(out, self.coverage, self.width)?;
         resident::section(out, self.answer)?;
         mappings::print(out, self.answer, (self.top, self.width), &mut stacks)?;

@@ -79,7 +79,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Whether a word is the unit of the number before it, or the number behind a mark of estimates.
-fn is_of_number(before: &str, word: &str) -> bool {
+pub(in crate::text) fn is_of_number(before: &str, word: &str) -> bool {
     let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
     let is_number = before.ends_with(|c: char| c.is_ascii_digit());
     is_number && UNITS.contains(&unit) || before.ends_with(about())

@@ -19,6 +19,8 @@ pub struct GoReport<'a> {
     pub trace: &'a str,
     /// What is wrong with the trace.
     pub problems: &'a [String],
+    /// Columns of a line.
+    pub width: usize,
 }
 
 /// A type, also one that the trace does not name.
@@ -90,6 +92,7 @@ impl GoReport<'_> {
             steps.map(column),
             ["0 s", &end],
             chart::ROWS,
+            self.width,
         )
         .map(drop)
     }
