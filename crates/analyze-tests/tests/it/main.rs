@@ -6,6 +6,7 @@ mod common;
 mod decodes;
 mod erased;
 mod intervals;
+mod long_lived;
 mod missing;
 mod oracle;
 mod recording;

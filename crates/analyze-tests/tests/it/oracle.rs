@@ -15,7 +15,7 @@ use proptest::prelude::*;
 const STACKS: [&str; 5] = ["main>f", "main>g", "main>f>g", "start>f", "?"];
 
 /// A byte program: each entry does something with a process, a thread, a step in time and a choice.
-type Byte = (u8, u8, u8, u8);
+pub(crate) type Byte = (u8, u8, u8, u8);
 
 /// How a process lives: up to so many operations of all, and then how it ends.
 type Life = (usize, u8);
@@ -35,7 +35,7 @@ fn end_ns(ops: &[Op], process: usize, (_, how): Life, pace: u64) -> (u64, Option
 }
 
 /// Makes operations that a program could do of whatever comes.
-fn operations(program: &[Byte], lives: &[Life], threads: u8, pace: u64) -> Vec<Op> {
+pub(crate) fn operations(program: &[Byte], lives: &[Life], threads: u8, pace: u64) -> Vec<Op> {
     let processes = lives.len() as u8;
     let (mut now, mut ops, mut live) = (2000, Vec::new(), Vec::<(usize, String)>::new());
     let mut last = BTreeMap::new();

@@ -15,6 +15,10 @@ pub struct Patterns {
     pub over_aligned: Amount,
     /// Reallocs that made a block a little larger, and what these blocks were before.
     pub small_steps: Amount,
+    /// Large blocks that lived for long, see [`crate::findings::long_lived`]; of several processes, those of all.
+    pub long_lived: Amount,
+    /// Of these, what was freed.
+    pub long_lived_freed: Amount,
     /// Calls that allocated or freed its blocks and of which it is known how long they took.
     pub timed_calls: u64,
     /// All of these together, ns.

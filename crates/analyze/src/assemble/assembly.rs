@@ -188,7 +188,7 @@ impl Assembly {
             leaked,
             leaked_stacks,
             growth: growth(rows.iter().zip(&nodes), &at_end),
-            freed_late: freed_late(rows.iter().zip(&nodes)),
+            freed_late: freed_late(results.sums.large.rows(), node_of),
             half_life_ns: results.half_life_ns.saturating_sub(begin_ns),
             bounds: losses.bounds_as(definitions.means.has_any(), bounds, &seen),
             temporary: totals::temporary(&all),

@@ -7,7 +7,7 @@ use heapscribe_wire::ids::StackId;
 use super::amounts::{ByNode, add, amount, at_least_0};
 use super::at_end::AtEnd;
 use crate::answer::{Amount, Ascent, GROWTH_STEPS, Growth, Holder, NodeId, Patterns, Stack};
-use crate::counters::StackRow;
+use crate::counters::{LargeSums, StackRow};
 use crate::latency::StepTimes;
 use crate::passes::{PassResults, ProcessResults};
 
@@ -16,6 +16,7 @@ use crate::passes::{PassResults, ProcessResults};
 pub(super) struct PatternAssembly {
     before_peak: ByNode,
     timed: BTreeMap<NodeId, StepTimes>,
+    large: BTreeMap<NodeId, [Amount; 2]>,
 }
 
 impl PatternAssembly {
@@ -23,6 +24,11 @@ impl PatternAssembly {
     pub(super) fn take(&mut self, results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId) {
         let before_peak = results.held_at_ascent.iter().flat_map(|holding| &holding.held);
         before_peak.for_each(|(stack, held)| add(&mut self.before_peak, node_of(stack), *held));
+        for (stack, large) in results.sums.large.rows() {
+            let [long, freed] = self.large.entry(node_of(stack)).or_default();
+            long.add(&large.long_lived());
+            freed.add(&large.freed_old);
+        }
         for (stack, times) in results.sums.latency.stacks.rows() {
             self.timed.entry(node_of(stack)).or_default().merge(times);
         }
@@ -32,8 +38,23 @@ impl PatternAssembly {
     pub(super) fn with(&self, row: &StackRow, stack: Stack) -> Stack {
         Stack {
             before_peak: self.before_peak.get(&stack.node).map_or(Amount::default(), amount),
-            patterns: patterns(row, self.timed.get(&stack.node)),
+            patterns: self.patterns(row, stack.node),
             ..stack
+        }
+    }
+
+    /// The patterns of a row, and how long its calls took.
+    fn patterns(&self, row: &StackRow, node: NodeId) -> Patterns {
+        let (sums, timed) = (&row.patterns, self.timed.get(&node));
+        let [long_lived, long_lived_freed] = self.large.get(&node).copied().unwrap_or_default();
+        Patterns {
+            heap_bytes: sums.heap_bytes,
+            over_aligned: sums.over_aligned,
+            small_steps: sums.small_steps,
+            long_lived,
+            long_lived_freed,
+            timed_calls: timed.map_or(0, |times| times.count),
+            took_ns: timed.map_or(0, |times| times.sum_ns),
         }
     }
 }
@@ -44,18 +65,6 @@ pub(super) fn ascent(results: &PassResults) -> Option<Ascent> {
         time_ns: ascent.ns.saturating_sub(results.begin_ns),
         bytes: at_least_0(ascent.bytes),
     })
-}
-
-/// The patterns of a row, and how long its calls took.
-fn patterns(row: &StackRow, timed: Option<&StepTimes>) -> Patterns {
-    let sums = &row.patterns;
-    Patterns {
-        heap_bytes: sums.heap_bytes,
-        over_aligned: sums.over_aligned,
-        small_steps: sums.small_steps,
-        timed_calls: timed.map_or(0, |times| times.count),
-        took_ns: timed.map_or(0, |times| times.sum_ns),
-    }
 }
 
 /// What the stacks of a process held in the second half of its life, of those that hold more at its end than at half
@@ -81,12 +90,10 @@ pub(super) fn growth<'a>(
 }
 
 /// Whose large blocks a process held for most of its life and freed at its end.
-pub(super) fn freed_late<'a>(
-    rows: impl Iterator<Item = (&'a (StackId, StackRow), &'a NodeId)>,
-) -> Vec<Holder> {
+pub(super) fn freed_late(rows: &[(StackId, LargeSums)], node_of: impl Fn(&StackId) -> NodeId) -> Vec<Holder> {
     let mut by_node: BTreeMap<NodeId, Amount> = BTreeMap::new();
-    for ((_, row), node) in rows.filter(|((_, row), _)| row.patterns.freed_late != Amount::default()) {
-        by_node.entry(*node).or_default().add(&row.patterns.freed_late);
+    for (stack, large) in rows.iter().filter(|(_, large)| large.freed_late != Amount::default()) {
+        by_node.entry(node_of(stack)).or_default().add(&large.freed_late);
     }
     by_node.into_iter().map(|(node, held)| Holder { node, held }).collect()
 }

@@ -1,5 +1,5 @@
 //! Patterns in the calls of a stack that cost more than their bytes: growth in the second half of a life, reallocs
-//! by small steps, large blocks that stay to the end, what a heap takes besides. [`crate::findings`] reads them.
+//! by small steps, what a heap takes besides. [`crate::findings`] reads them.
 
 use crate::answer::{Amount, GROWTH_STEPS};
 use crate::findings::limits::{LATE_FREE_AGE_PERCENT, LATE_FREE_END_PERCENT, SMALL_STEP_PERCENT};
@@ -18,6 +18,8 @@ pub(crate) struct Life {
     late_ticks: u64,
     /// A block of this age was held for long, ticks.
     long_ticks: u64,
+    /// A block that was allocated up to then and never freed was held for long, ticks.
+    early_ticks: u64,
 }
 
 impl Life {
@@ -27,11 +29,13 @@ impl Life {
         let part = |percent: u64| (u128::from(length) * u128::from(percent) / 100) as u64;
         let half_ticks = begin_ticks.saturating_add(length / 2);
         let step_ticks = end_ticks.saturating_sub(half_ticks).div_ceil(GROWTH_STEPS as u64).max(1);
+        let long_ticks = part(LATE_FREE_AGE_PERCENT).max(1);
         Life {
             half_ticks,
             step_ticks,
             late_ticks: end_ticks.saturating_sub(part(LATE_FREE_END_PERCENT)),
-            long_ticks: part(LATE_FREE_AGE_PERCENT).max(1),
+            long_ticks,
+            early_ticks: end_ticks.saturating_sub(long_ticks),
         }
     }
 
@@ -43,9 +47,19 @@ impl Life {
         (step as usize + 1, if step + 1 < GROWTH_STEPS as u64 { next } else { u64::MAX })
     }
 
-    /// Whether a block of this age that is freed now was held for long and freed at the end.
-    pub(crate) fn is_late(&self, age_ticks: u64, ticks: u64) -> bool {
-        ticks >= self.late_ticks && age_ticks >= self.long_ticks
+    /// Whether a block of this age was held for long.
+    pub(super) fn is_long(&self, age_ticks: u64) -> bool {
+        age_ticks >= self.long_ticks
+    }
+
+    /// Whether a block that is allocated now and never freed is held for long.
+    pub(super) fn is_early(&self, ticks: u64) -> bool {
+        ticks <= self.early_ticks
+    }
+
+    /// Whether what is freed now is freed at the end.
+    pub(super) fn is_at_end(&self, ticks: u64) -> bool {
+        ticks >= self.late_ticks
     }
 }
 
@@ -77,8 +91,6 @@ pub(crate) struct PatternSums {
     pub(crate) over_aligned: Amount,
     /// Reallocs that made a block a little larger, and the bytes of these blocks before.
     pub(crate) small_steps: Amount,
-    /// Large blocks that were held for long and freed at the end.
-    pub(crate) freed_late: Amount,
 }
 
 impl PatternSums {
@@ -90,7 +102,6 @@ impl PatternSums {
         self.heap_bytes = self.heap_bytes.wrapping_add(other.heap_bytes);
         self.over_aligned.add(&other.over_aligned);
         self.small_steps.add(&other.small_steps);
-        self.freed_late.add(&other.freed_late);
     }
 }
 
@@ -121,7 +132,7 @@ mod tests {
             step.at(&life, ticks);
             assert_eq!(step.number, number, "{ticks}");
         }
-        assert!(life.is_late(1_500, 2_599) && !life.is_late(1_500, 2_000) && !life.is_late(10, 2_599));
+        assert!(life.is_at_end(2_520) && !life.is_at_end(2_519) && life.is_long(800) && !life.is_long(799));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use heapscribe_wire::record::{BadEvent, Block, Call, Event};
 use super::process::ProcessSums;
 use crate::annotations::{AnnotationPass, PoolSums};
 use crate::answer::Amount;
-use crate::counters::{Histogram, Life, LifeStep, StackRow, ThreadSums, is_small_step, over_alignment};
+use crate::counters::{
+    Histogram, LargeSums, Life, LifeStep, StackRow, ThreadSums, is_small_step, over_alignment,
+};
 use crate::events::{HeapCall, Scale};
 use crate::findings::limits::LATE_FREE_BLOCK_BYTES;
 use crate::input::{Clock, EventsInOrder, NumberedChunk};
@@ -29,6 +31,7 @@ pub(crate) fn add_chunk(
     let facts = &chunk.facts;
     let pass = ChunkPass {
         stacks: &mut sums.stacks,
+        large: &mut sums.large,
         sampled: &mut sums.sampled,
         rates: &mut sums.rates,
         sizes: &mut sums.sizes,
@@ -58,6 +61,7 @@ pub(crate) fn add_chunk(
 /// A chunk on its way through the sums.
 struct ChunkPass<'a> {
     stacks: &'a mut StackTable<StackRow>,
+    large: &'a mut StackTable<LargeSums>,
     sampled: &'a mut Samples<SampledLives>,
     rates: &'a mut u8,
     sizes: &'a mut Histogram,
@@ -205,9 +209,7 @@ impl ChunkPass<'_> {
                 // blocks that were allocated.
                 let half = self.is_sampled::<RATES>() && matches!(call, Call::Realloc | Call::Reallocarray);
                 self.thread.calls[call as usize] += if half { 0 } else { weight.blocks };
-                if block.size_bytes >= LATE_FREE_BLOCK_BYTES {
-                    self.freed_large(block, weight);
-                }
+                self.freed_perhaps_large(block, weight, false);
                 self.free(&block, weight, self.is_sampled::<RATES>());
             }
             Event::Realloc { call, old, size_bytes, stack } => {
@@ -221,6 +223,7 @@ impl ChunkPass<'_> {
                     let step = Amount { blocks: 1, bytes: old.size_bytes };
                     self.stacks.row(stack).patterns.small_steps.add(&step);
                 }
+                self.freed_perhaps_large(old, weight, true);
                 self.free(&old, weight, self.is_sampled::<RATES>());
                 self.alloc(stack, size_bytes, new, self.is_sampled::<RATES>());
             }
@@ -258,13 +261,25 @@ impl ChunkPass<'_> {
         }
     }
 
+    /// A large block is allocated.
+    #[cold]
+    fn allocated_large(&mut self, stack: StackId, weight: Weight) {
+        let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
+        self.large.row(stack).alloc(self.life, self.ticks, &amount);
+    }
+
+    #[inline(always)]
+    fn freed_perhaps_large(&mut self, block: Block, weight: Weight, is_realloc: bool) {
+        if block.size_bytes >= LATE_FREE_BLOCK_BYTES {
+            self.freed_large(block, weight, is_realloc);
+        }
+    }
+
     /// A large block is freed.
     #[cold]
-    fn freed_large(&mut self, block: Block, weight: Weight) {
-        if self.life.is_late(block.age_ticks, self.ticks) {
-            let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
-            self.stacks.row(block.stack).patterns.freed_late.add(&amount);
-        }
+    fn freed_large(&mut self, block: Block, weight: Weight, is_realloc: bool) {
+        let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
+        self.large.row(block.stack).free(self.life, block.age_ticks, self.ticks, &amount, is_realloc);
     }
 
     /// A call in a section of the program.
@@ -316,6 +331,9 @@ impl ChunkPass<'_> {
         self.stacks.row(stack).alloc(size_bytes, weight, self.life_step.number);
         self.sizes.add(size_bytes, weight);
         self.cutter.alloc(weight);
+        if size_bytes >= LATE_FREE_BLOCK_BYTES {
+            self.allocated_large(stack, weight);
+        }
         if sampled {
             self.sampled.note(stack, size_bytes, weight, |lives, block| lives.allocated.add(block));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use crate::annotations::Annotations;
-use crate::counters::{Histogram, StackRow, ThreadSums};
+use crate::counters::{Histogram, LargeSums, StackRow, ThreadSums};
 use crate::latency::Latency;
 use crate::mappings::MappingEvents;
 use crate::sampling::{SampledLives, Samples};
@@ -18,6 +18,8 @@ use crate::timeline::Segment;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProcessSums {
     pub(crate) stacks: StackTable<StackRow>,
+    /// Of stacks that allocated large blocks.
+    pub(crate) large: StackTable<LargeSums>,
     pub(crate) sampled: Samples<SampledLives>,
     /// Which rates occur, a bit for each.
     pub(crate) rates: u8,
@@ -49,6 +51,7 @@ impl ProcessSums {
             std::mem::swap(&mut self, &mut other);
         }
         self.stacks.merge(other.stacks, StackRow::merge);
+        self.large.merge(other.large, LargeSums::merge);
         self.sampled.merge(other.sampled, SampledLives::merge);
         self.rates |= other.rates;
         for (thread, sums) in &other.threads {

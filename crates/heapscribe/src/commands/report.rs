@@ -256,7 +256,8 @@ fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Res
     let nodes = json::findings::wanted(answer).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let findings = json::findings::findings(answer, &names, shown, folded);
-    let report = json::report::Report::new(answer, (kept, findings), &stacks, &names);
+    let long_lived = json::findings::of_long_lived(answer, &names, folded);
+    let report = json::report::Report::new(answer, (kept, findings, long_lived), &stacks, &names);
     let coverage = parts.explained.as_ref().map(Into::into);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
     serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages, coverage })?;

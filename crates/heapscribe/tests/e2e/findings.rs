@@ -130,9 +130,24 @@ fn late_free() {
 fn late_free_is_of_one_process() {
     let place = Place::new();
     let program = programs(&place);
-    let twice = format!("{0} late-free bad; {0} late-free bad; exit 0", program.display());
-    let found = findings(&place, Path::new("sh"), ["-c", &twice], &[], "late-free");
+    let thrice =
+        format!("{0} late-free bad; {0} late-free bad; {0} late-free good; exit 0", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &thrice]);
+    assert_eq!(run.recorded().code, 0);
+    let trace = run.trace();
+    let json = Report::of(&trace).json;
+    let all = json["findings"].as_array().unwrap();
+    let found: Vec<_> = all.iter().filter(|finding| finding["kind"] == "late-free").collect();
     let [finding] = &found[..] else { panic!("{found:?}") };
+    // What lives long and is large is counted over all processes, and has nothing of the twin.
+    let long_lived = &json["long_lived"];
+    assert_eq!((&long_lived["blocks"], &long_lived["bytes"]), (&8.into(), &(8 << 20).into()), "{long_lived}");
+    assert_eq!((&long_lived["freed"]["blocks"], &long_lived["exact"]), (&8.into(), &true.into()));
+    assert_eq!(long_lived["stacks"][0]["function"], "make_block");
+    let full = heapscribe().args(["report", "--full"]).arg(&trace).output().unwrap();
+    let full = String::from_utf8(full.stdout).unwrap();
+    let (_, section) = full.split_once("\nLarge and long-lived\n").unwrap_or_else(|| panic!("{full}"));
+    assert!(section.contains("100.0 %: 8,388,608 bytes (8.00 MiB) in 8 blocks, all freed"), "{section}");
     assert_eq!(finding["evidence"]["bytes"], 4 << 20);
     let summary = finding["summary"].as_str().unwrap();
     assert!(summary.contains("for more than half of the life of findings ("), "{summary}");

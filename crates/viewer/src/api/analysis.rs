@@ -11,7 +11,7 @@ use heapscribe_views::text::losses;
 use heapscribe_views::text::profile::unknown;
 use heapscribe_views::text::ring;
 
-use super::findings::{FindingRow, findings};
+use super::findings::{FindingRow, LongLivedRow, findings, long_lived};
 
 /// The whole recording, explained.
 pub(super) struct Analysis {
@@ -22,6 +22,8 @@ pub(super) struct Analysis {
     pub(super) has_allocated: bool,
     pub(super) sizes: Vec<SizeClass>,
     pub(super) findings: Vec<FindingRow>,
+    /// What lives long and is large, where that is known.
+    pub(super) long_lived: Option<LongLivedRow>,
     /// What has to be known to read the figures, in sentences.
     pub(super) caveats: Vec<String>,
     /// Which files have no names, in sentences.
@@ -58,6 +60,7 @@ impl Analysis {
             has_allocated: known.allocated.is_any(),
             sizes: Vec::new(),
             findings: Vec::new(),
+            long_lived: None,
             caveats,
             notes: Vec::new(),
             answer,
@@ -72,6 +75,7 @@ impl Analysis {
             has_allocated: false,
             sizes: snapshot.sizes.clone(),
             findings: Vec::new(),
+            long_lived: None,
             // Of the process nothing else is to be seen.
             caveats: caveats(&Answer { complete: true, ..answer.clone() }).into_iter().chain(open).collect(),
             notes: Vec::new(),
@@ -83,6 +87,7 @@ impl Analysis {
         let answer = trace.analyze();
         let names = NamedStacks::look_up(&answer.tree, answer.stacks.iter().map(|of| of.node), resolver);
         let findings = findings(&answer, &names, shown);
+        let long_lived = long_lived(&answer, &names);
         let notes = notes(&names.unnamed());
         let nothing = losses::nothing(&answer).map(|why| format!("{}.", one_line(&why)));
         Analysis {
@@ -90,6 +95,7 @@ impl Analysis {
             has_allocated: true,
             sizes: answer.sizes.clone(),
             findings,
+            long_lived,
             caveats: nothing.into_iter().chain(caveats(&answer)).collect(),
             notes,
             answer,

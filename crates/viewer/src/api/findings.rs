@@ -4,7 +4,7 @@ use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::findings::Culprit;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_views::own::Folded;
-use heapscribe_views::text::findings::{Described, Who, describe};
+use heapscribe_views::text::findings::{Described, Who, describe, describe_long_lived};
 use serde::Serialize;
 
 /// A finding.
@@ -33,6 +33,21 @@ struct CulpritRow {
     line: Option<u32>,
     blocks: u64,
     bytes: u64,
+}
+
+/// What lives long and is large, in the words of `report`.
+#[derive(Serialize)]
+pub(super) struct LongLivedRow {
+    summary: String,
+    more: u64,
+    culprits: Vec<CulpritRow>,
+}
+
+/// Of an answer of which all stacks have names; `None` where that is not known.
+pub(super) fn long_lived(answer: &Answer, names: &NamedStacks<'_>) -> Option<LongLivedRow> {
+    let described = describe_long_lived(answer, names, &Folded::default())?;
+    let culprits = described.owners.into_iter().map(|(culprit, _, who)| culprit_row(&culprit, who)).collect();
+    Some(LongLivedRow { summary: described.sentence, more: described.more, culprits })
 }
 
 /// All findings of an answer, of which all stacks have names.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::analysis::Analysis;
 use super::columns::{ProcessColumns, ThreadColumns};
-use super::findings::FindingRow;
+use super::findings::{FindingRow, LongLivedRow};
 use super::pages::has_pages;
 use super::viewer::Viewer;
 
@@ -101,6 +101,7 @@ pub(super) struct Whole<'a> {
     caveats: &'a [String],
     notes: &'a [String],
     findings: &'a [FindingRow],
+    long_lived: Option<&'a LongLivedRow>,
     processes: ProcessColumns,
     threads: ThreadColumns,
 }
@@ -119,6 +120,7 @@ impl<'a> Whole<'a> {
             caveats: &analysis.caveats,
             notes: &analysis.notes,
             findings: &analysis.findings,
+            long_lived: analysis.long_lived.as_ref(),
             processes: ProcessColumns::of(answer),
             threads: ThreadColumns::of(&answer.threads),
         }

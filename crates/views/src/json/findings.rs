@@ -1,14 +1,14 @@
-//! Findings as JSON.
+//! Findings as JSON, and what lives long and is large.
 
-use heapscribe_analyze::answer::{Answer, NodeId};
-use heapscribe_analyze::findings::{Culprit, Evidence};
+use heapscribe_analyze::answer::{Amount, Answer, NodeId};
+use heapscribe_analyze::findings::{Culprit, Evidence, LARGE_BYTES, LONG_PERCENT};
 use heapscribe_symbols::NamedStacks;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::parts::FrameJson;
+use super::parts::{BlocksJson, FrameJson};
 use crate::own::Folded;
-use crate::text::findings::{Described, Who, describe};
+use crate::text::findings::{Described, LongLivedBlocks, Who, describe, describe_long_lived};
 
 /// A finding.
 #[derive(Serialize)]
@@ -33,6 +33,47 @@ struct CulpritJson {
     stacks: u64,
     id: u32,
     frames: Vec<FrameJson>,
+}
+
+/// Large blocks that lived for long.
+#[derive(Serialize)]
+pub struct LongLivedJson {
+    size_min_bytes: u64,
+    age_min_percent: u64,
+    blocks: u64,
+    bytes: u64,
+    freed: BlocksJson,
+    exact: bool,
+    summary: String,
+    stacks: Vec<LongLivedStackJson>,
+    more: u64,
+}
+
+#[derive(Serialize)]
+struct LongLivedStackJson {
+    #[serde(flatten)]
+    of: CulpritJson,
+    freed: BlocksJson,
+}
+
+/// Of an answer of which all stacks have names; `None` where a ring has lost the allocations of old blocks.
+pub fn of_long_lived(answer: &Answer, names: &NamedStacks<'_>, folded: &Folded) -> Option<LongLivedJson> {
+    let LongLivedBlocks { found, sentence, owners, more } = describe_long_lived(answer, names, folded)?;
+    let row = |(culprit, freed, who): (Culprit, Amount, Who)| LongLivedStackJson {
+        of: stack(&culprit, who, names),
+        freed: freed.into(),
+    };
+    Some(LongLivedJson {
+        size_min_bytes: LARGE_BYTES,
+        age_min_percent: LONG_PERCENT,
+        blocks: found.all.blocks,
+        bytes: found.all.bytes,
+        freed: found.freed.into(),
+        exact: found.is_exact,
+        summary: sentence,
+        stacks: owners.into_iter().map(row).collect(),
+        more,
+    })
 }
 
 /// All findings of an answer, of which all stacks have names.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::annotations::{self, MarkJson, PoolsJson, SectionJson};
 use super::coverage::GrowthJson;
-use super::findings::FindingJson;
+use super::findings::{FindingJson, LongLivedJson};
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::mappings::MappingsJson;
@@ -56,6 +56,7 @@ pub struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bounds: Option<BoundsJson>,
     findings: Vec<FindingJson>,
+    long_lived: Option<LongLivedJson>,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -226,7 +227,7 @@ impl<'a> Report<'a> {
     /// The answer with these of its stacks.
     pub fn new(
         a: &'a Answer,
-        (outcomes, findings): (&[RuleOutcome], Vec<FindingJson>),
+        (outcomes, findings, long_lived): (&[RuleOutcome], Vec<FindingJson>, Option<LongLivedJson>),
         stacks: &'a [&'a Stack],
         names: &'a NamedStacks<'a>,
     ) -> Self {
@@ -252,6 +253,7 @@ impl<'a> Report<'a> {
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             bounds: a.bounds.as_ref().map(Into::into),
             findings,
+            long_lived,
             unresolved: unresolved(a, names),
             interpreters: a.interpreters.iter().map(InterpreterJson::from).collect(),
             stack_check: StackCheckJson {

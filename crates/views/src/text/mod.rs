@@ -20,6 +20,7 @@ pub mod hotspots;
 pub mod latency;
 mod layout;
 pub mod live;
+mod long_lived;
 pub mod losses;
 mod mappings;
 pub mod memory;

@@ -12,8 +12,8 @@ use super::findings::{Described, blocks, wrapped};
 use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing};
 use super::{
-    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, losses, mappings, real_time,
-    resident, ring, tables,
+    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, long_lived, losses, mappings,
+    real_time, resident, ring, tables,
 };
 use crate::check::calls::RuleOutcome;
 use crate::coverage::Explained;
@@ -77,6 +77,7 @@ impl Report<'_> {
         self.peak(out, &mut stacks)?;
         self.leaked(out, &mut stacks)?;
         self.temporary(out, &mut stacks)?;
+        long_lived::print(out, self.answer, self.top, &mut stacks)?;
         stacks.list(out, "Most allocations")?;
         self.list(out, Measure::Count, &mut stacks)?;
         stacks.list(out, "Most bytes")?;

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod describe;
+mod long_lived;
 mod remedy;
 mod summary;
 mod who;
@@ -9,4 +10,5 @@ mod who;
 pub(in crate::text) use blocks::is_of_number;
 pub use blocks::{blocks, wrapped};
 pub use describe::{Described, describe, describe_but};
+pub use long_lived::{LongLivedBlocks, describe_long_lived, long_lived_sentence};
 pub use who::Who;
