@@ -127,6 +127,7 @@ export interface Whole {
   caveats: string[];
   notes: string[];
   findings: Finding[];
+  long_lived: { summary: string; more: number; culprits: Culprit[] } | null;
   processes: Processes;
   threads: Threads;
 }

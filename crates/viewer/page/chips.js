@@ -45,7 +45,9 @@ export function showChips(drawn, store, baseline) {
     element("button", { type: "button", class: "chip", title, "aria-label": `${text}: undo`, click: () => store.set({ ...change, path: "" }) }, `${text} ×`);
   const compare = element("button", { type: "button", title: baseline ?? "", click: () => store.set({ base: "trace", path: "" }) }, `Compare with ${baseInWords("trace")}`);
   const undo = (/** @type {"hide" | "collapse"} */ name, /** @type {number} */ n) => ({ [name]: toggled(state[name], state[name].split(".")[n]) });
+  const isBorn = state.born !== "" && state.show === "freed";
   const chips = [
+    ...(isBorn ? [chip(`Allocated from ${baseInWords(state.born)}`, "Whenever they were allocated", { born: "" })] : []),
     ...(baseline === null || state.base === "trace" ? [] : [compare]),
     ...(state.base === "" ? [] : [chip(`Compared with ${baseInWords(state.base)}`, "Compare with nothing", { base: "" })]),
     ...(state.age === "" ? [] : [chip(`Lived ${ageInWords(state.age)}`, "Of any lifetime", { age: "" })]),

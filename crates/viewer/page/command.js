@@ -33,6 +33,15 @@ export function command(state, recording) {
 }
 
 /**
+ * A range as an argument.
+ * @param {string} from ns, or "" for the begin
+ * @param {string} to ns, or "" for the end
+ */
+function between(from, to) {
+  return `${from || 0}ns..${to === "" ? "100%" : `${to}ns`}`;
+}
+
+/**
  * The flags that choose these blocks, if there are any.
  * @param {State} state
  * @param {Recording} recording
@@ -52,6 +61,12 @@ function flags(state, { duration_ns: duration }) {
       return isBlocks ? undefined : ["--metric", "leaked", ...range];
     case "left":
       return isBlocks || range.length > 0 ? undefined : ["--metric", "leaked"];
+    case "freed":
+    case "within": {
+      const freed = between(state.from, to);
+      const born = state.show === "within" ? freed : state.born === "" ? "" : between(.../** @type {[string, string]} */ (state.born.split(".")));
+      return ["--metric", isBlocks ? "count" : "allocated", ...(born === "" ? [] : ["--born-in", born]), "--freed-in", freed];
+    }
     default:
       return undefined;
   }

@@ -16,7 +16,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
 });
 
 /** What "Reset" leaves. */
-const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", larger: "", older: "", age: "", search: "" };
+const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", larger: "", older: "", born: "", age: "", search: "" };
 
 /** The least sizes and ages that can be chosen; the address takes others. */
 const SIZES = [64, 256, 1024, 4096, 2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 24];

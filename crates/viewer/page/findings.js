@@ -37,14 +37,28 @@ function one(finding, store) {
 }
 
 /**
+ * What lives long and is large.
+ * @param {import("./answers.js").Whole} whole
+ * @param {import("./state.js").Store} store
+ */
+export function longLived({ long_lived: found }, store) {
+  if (found === null) return [element("p", { class: "hint" }, "What lived long is not known: this recording has lost its first events.")];
+  const blocks = { larger: "65536" };
+  const stacks = found.culprits.map((stack) => culprit(stack, "allocated", store, blocks));
+  const more = found.more > 0 ? [` and ${found.more} more`] : [];
+  return [element("p", {}, found.summary), element("div", { class: "bar" }, ...stacks, ...more)];
+}
+
+/**
  * A function, and its stacks in the views below.
  * @param {import("./answers.js").Culprit} stack
  * @param {string} show which blocks
  * @param {import("./state.js").Store} store
+ * @param {Partial<import("./state.js").State>} blocks which of them
  */
-function culprit(stack, show, store) {
+function culprit(stack, show, store, blocks = {}) {
   const place = stack.file ? ` (${shortPath(stack.file)}${stack.line ? `:${stack.line}` : ""})` : "";
-  const question = { show, at: "peak", from: "", to: "", process: "", thread: "", size: "", age: "", with: `=${stack.name}`, without: "" };
+  const question = { show, at: "peak", from: "", to: "", process: "", thread: "", size: "", larger: "", older: "", born: "", age: "", ...blocks, with: `=${stack.name}`, without: "" };
   const look = () => {
     store.set({ ...question, focus: "", path: "", view: "flame" });
     byId("question-title").scrollIntoView();

@@ -8,6 +8,7 @@
  * @property {string} at the moment of live blocks: ns from the start, or peak
  * @property {string} from begin of the range, ns; "" for that of the recording
  * @property {string} to end of the range, ns
+ * @property {string} born of what was freed in the range: when it was allocated, two moments with a dot between
  * @property {string} process index of a process; "" for all
  * @property {string} thread number of a thread of this process
  * @property {string} size a size that stands for its class
@@ -41,6 +42,7 @@ export const DEFAULTS = Object.freeze({
   at: "peak",
   from: "",
   to: "",
+  born: "",
   process: "",
   thread: "",
   size: "",
@@ -69,7 +71,7 @@ export const DEFAULTS = Object.freeze({
 });
 
 /** What figures depend on. */
-const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "larger", "older", "age", "with", "without", "unit"]);
+const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "born", "process", "thread", "size", "larger", "older", "age", "with", "without", "unit"]);
 /** How calls are drawn otherwise than they were made. */
 const SHAPE = /** @type {(keyof State)[]} */ (["hide", "collapse", "recursion"]);
 /** What else each view depends on. */
@@ -92,7 +94,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
 /** What a view has all of: its rows and columns. */
 const NOT_OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   lifetimes: ["age", "older"],
-  held: ["show", "size", "larger", "older", "age", "unit"],
+  held: ["show", "born", "size", "larger", "older", "age", "unit"],
 });
 
 /**
@@ -125,8 +127,9 @@ export function format(state) {
  */
 export function question(state, view) {
   const left = NOT_OF_VIEW[view] ?? [];
-  // Only what is live has an age.
-  const isAsked = (/** @type {keyof State} */ name) => state[name] !== "" && !left.includes(name) && !(name === "older" && state.show !== "live");
+  // Only what is live has an age; only of what was freed the range does not say when it was allocated.
+  const isOfAnother = (/** @type {keyof State} */ name) => (name === "older" && state.show !== "live") || (name === "born" && state.show !== "freed");
+  const isAsked = (/** @type {keyof State} */ name) => state[name] !== "" && !left.includes(name) && !isOfAnother(name);
   const names = [...FIGURES, ...OF_VIEW[view]].filter(isAsked);
   return new URLSearchParams(names.map((name) => [name, state[name]])).toString();
 }

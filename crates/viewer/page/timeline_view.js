@@ -110,7 +110,8 @@ export class TimelineView {
   /** What is drawn. */
   #seen() {
     // "trace" is no moment.
-    const [from, to] = (this.store.state.base || "trace").split(".").map(Number);
+    const { base: compared, born, show } = this.store.state;
+    const [from, to] = (compared || (show === "freed" && born) || "trace").split(".").map(Number);
     const base = this.#draggedBase ?? (from >= 0 ? { from, to: to ?? from } : undefined);
     return { ...this.#now(), range: this.#dragged ?? this.#range(), base };
   }
@@ -166,7 +167,15 @@ export class TimelineView {
     press("clear-range", () => this.#setRange(undefined, true));
     press("resident", () => this.store.set({ lines: this.store.state.lines === "heap" ? "" : "heap" }, { isSmall: true }));
     byId("resident").hidden = !this.time.timeline.rss_bytes;
+    // The range becomes that of births, and the next one is that of frees.
+    press("births", () => this.store.set({ show: "freed", born: this.#births(), from: "", to: "", path: "" }));
     press("to-peak", () => this.store.set({ at: "peak", show: "live", path: "" }));
+  }
+
+  /** The range as that of births. */
+  #births() {
+    const { from, to } = this.store.state;
+    return `${from || 0}.${to || this.#length}`;
   }
 
   #legend() {
@@ -182,6 +191,7 @@ export class TimelineView {
     const chosen = range && `Range: ${moment(range.from, step)} to ${moment(range.to, step)}, ${duration(range.to - range.from)}`;
     byId("resident").setAttribute("aria-pressed", String(this.store.state.lines !== "heap"));
     for (const id of ["zoom-range", "clear-range"]) byId(id).toggleAttribute("disabled", !range);
+    byId("births").toggleAttribute("disabled", !range || !this.store.allows({ show: "freed", born: this.#births(), from: "", to: "", path: "" }));
     byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
     const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
     byId("timeline-status").textContent = at;

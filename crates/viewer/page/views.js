@@ -1,9 +1,10 @@
 /** The views of a question: one is shown, and only that one is asked for. */
 
 import { Latest } from "./api.js";
-import { showChips } from "./chips.js";
+import { baseInWords, showChips } from "./chips.js";
 import { byId, element } from "./dom.js";
 import { embedded, has } from "./embedded.js";
+import { longLived } from "./findings.js";
 import { FlameView } from "./flame.js";
 import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
@@ -51,12 +52,14 @@ export class Views {
     stacks: (answer) => stackTable(answer, this.store),
     sizes: (answer) => sizeView(answer, this.store, () => this.#ofRounding()),
     generations: (answer) => generationTable(answer, this.store, this.#time?.notes),
-    held: (answer) => heldTable(answer, this.store),
+    held: (answer) => element("div", {}, heldTable(answer, this.store), this.#longLived),
     lifetimes: (answer) => lifetimeMap(answer, this.store),
     pages: (answer) => pagesView(answer, this.store),
     source: (answer) => sourceView(answer, this.store),
   };
   #shown = "";
+  /** What lives long and is large, once all events are read. */
+  #longLived = element("div", { id: "long-lived" }, element("p", { class: "status" }, "Reading all events…"));
   /** What the server says of the whole recording, once it has read it.
    * @type {import("./answers.js").Whole | undefined} */
   #whole;
@@ -119,6 +122,7 @@ export class Views {
   /** @param {import("./answers.js").Whole} whole */
   setWhole(whole) {
     this.#whole = whole;
+    this.#longLived.replaceChildren(...longLived(whole, this.store));
     this.show();
   }
 
@@ -223,12 +227,13 @@ export class Views {
    */
   #inWords({ total, before_total: before, at_ns: at }, view) {
     if (view === "held") return `${bytes(total.bytes)} in ${blocks(total.blocks)} live at ${duration(at ?? 0)}`;
-    const { show, from, to, thread, size, larger, older, age } = this.store.state;
+    const { show, from, to, born: births, thread, size, larger, older, age } = this.store.state;
     const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
     // A snapshot has no times.
     const when = show !== "live" ? "" : at === null ? " live" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
-    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${larger === "" ? "" : `, of at least ${bytes(Number(larger))} each`}${older === "" || show !== "live" ? "" : `, at least ${duration(Number(older))} old`}${age === "" ? "" : ", of these lifetimes"}`;
+    const apart = show === "freed" && births !== "" ? `, of what was allocated from ${baseInWords(births)}` : "";
+    const part = `${apart}${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${larger === "" ? "" : `, of at least ${bytes(Number(larger))} each`}${older === "" || show !== "live" ? "" : `, at least ${duration(Number(older))} old`}${age === "" ? "" : ", of these lifetimes"}`;
     const change = before ? `, ${changed(before[unit], total[unit], unit)} from ${unit === "bytes" ? bytes(before.bytes) : blocks(before.blocks)}` : "";
     return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}${change}`;
   }

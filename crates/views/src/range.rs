@@ -34,6 +34,8 @@ pub struct RangeTimes {
     pub born_from_ns: Option<u64>,
     /// And before this one.
     pub born_to_ns: Option<u64>,
+    /// From when until when its blocks are freed, where only such are looked at.
+    pub freed: Option<(Option<u64>, Option<u64>)>,
     /// When they are live.
     pub live_at_ns: Option<u64>,
 }
@@ -79,9 +81,10 @@ impl RangeReport<'_> {
 
     /// The lists that there are.
     pub fn lists(&self) -> Vec<RangeFigure> {
-        match self.times.live_at_ns {
-            Some(_) => vec![RangeFigure::Live],
-            None => vec![RangeFigure::Allocated, RangeFigure::NotFreed],
+        match (self.times.live_at_ns, self.times.freed) {
+            (Some(_), _) => vec![RangeFigure::Live],
+            (None, Some(_)) => vec![RangeFigure::Freed],
+            (None, None) => vec![RangeFigure::Allocated, RangeFigure::NotFreed],
         }
     }
 

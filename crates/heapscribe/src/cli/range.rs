@@ -31,6 +31,10 @@ pub(crate) struct RangeArgs {
     #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, help_heading = HEADING)]
     pub(crate) born_in: Option<(Moment, Moment)>,
 
+    /// Only blocks that were freed between these moments; with --born-in, both at times of their own
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, conflicts_with_all = ["live_at", "from", "to"], help_heading = HEADING)]
+    pub(crate) freed_in: Option<(Moment, Moment)>,
+
     /// Memory for making the index TRACE.idx, which answers questions about ranges fast
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes, help_heading = HEADING)]
     index_memory: u64,
@@ -65,7 +69,15 @@ impl PartArgs {
     pub(crate) fn range(&self) -> RangeArgs {
         let (from, to) = self.range.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
         let (index_memory, no_index) = (self.index_memory, self.no_index);
-        RangeArgs { from, to, live_at: self.live_at.clone(), born_in: None, index_memory, no_index }
+        RangeArgs {
+            from,
+            to,
+            live_at: self.live_at.clone(),
+            born_in: None,
+            freed_in: None,
+            index_memory,
+            no_index,
+        }
     }
 }
 
@@ -87,6 +99,10 @@ pub(crate) struct BaselineArgs {
     /// Compare with other blocks: those of BEFORE that were allocated between these moments
     #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, help_heading = HEADING)]
     baseline_born_in: Option<(Moment, Moment)>,
+
+    /// Compare with other blocks: those of BEFORE that were freed between these moments
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, conflicts_with_all = ["baseline_live_at", "baseline_from", "baseline_to"], help_heading = HEADING)]
+    baseline_freed_in: Option<(Moment, Moment)>,
 }
 
 impl RangeArgs {
@@ -98,6 +114,7 @@ impl RangeArgs {
             to: args.baseline_to,
             live_at: args.baseline_live_at,
             born_in: args.baseline_born_in,
+            freed_in: args.baseline_freed_in,
             ..*self
         };
         if other.is_any() { other } else { self.clone() }
@@ -105,7 +122,8 @@ impl RangeArgs {
 
     /// Whether a range is asked for.
     pub(crate) fn is_any(&self) -> bool {
-        self.from.is_some() || self.to.is_some() || self.live_at.is_some() || self.born_in.is_some()
+        let is_timed = self.from.is_some() || self.to.is_some() || self.live_at.is_some();
+        is_timed || self.born_in.is_some() || self.freed_in.is_some()
     }
 
     /// What is looked at of stacks unless something else is asked for: of all the time what the peak consists of.
@@ -117,8 +135,9 @@ impl RangeArgs {
     pub(crate) fn in_words(&self) -> String {
         let moment = |before: &str, moment: &Option<Moment>| Some(format!("{before} {}", moment.as_ref()?));
         let born = self.born_in.as_ref().map(|(from, to)| format!("allocated in {from}..{to}"));
-        let parts =
-            [moment("from", &self.from), moment("to", &self.to), born, moment("live at", &self.live_at)];
+        let freed = self.freed_in.as_ref().map(|(from, to)| format!("freed in {from}..{to}"));
+        let live = moment("live at", &self.live_at);
+        let parts = [moment("from", &self.from), moment("to", &self.to), born, freed, live];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
@@ -133,6 +152,6 @@ impl RangeArgs {
             return Ok(());
         }
         let what = format!("{} is {what}, of which no range can be chosen", trace.display());
-        Err(Problem::new(what, "remove --from, --to, --live-at and --born-in"))
+        Err(Problem::new(what, "remove --from, --to, --live-at, --born-in and --freed-in"))
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Range {
     pub(super) time: Span,
     /// When blocks are born.
     born: Span,
+    /// When they are freed, where that is a choice of its own.
+    freed: Option<Span>,
     live_at_ns: Option<u64>,
 }
 
@@ -53,14 +55,22 @@ impl Range {
             let span = Span { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(u64::MAX) };
             if span.is_empty() { Err(nothing_in(&span, what)) } else { Ok(span) }
         };
-        let (from, to) = args.born_in.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
+        let both = |moments: &Option<(Moment, Moment)>, what| {
+            let ends = moments.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
+            span(at(&ends.0, Place::Begin)?, at(&ends.1, Place::End)?, what)
+        };
         Ok(Range {
             time: span(
                 at(&args.from, Place::Begin)?,
                 at(&args.to, Place::End)?,
                 "the range from --from to --to",
             )?,
-            born: span(at(&from, Place::Begin)?, at(&to, Place::End)?, "the range of --born-in")?,
+            born: both(&args.born_in, "the range of --born-in")?,
+            freed: args
+                .freed_in
+                .is_some()
+                .then(|| both(&args.freed_in, "the range of --freed-in"))
+                .transpose()?,
             live_at_ns: at(&args.live_at, Place::Live)?,
         })
     }
@@ -78,13 +88,19 @@ impl Range {
                 let what = "temporary blocks are not counted by ranges";
                 Err(Problem::new(what, "choose another --metric, or remove the range"))
             }
+            (Measure::Leaked, _) if self.freed.is_some() => {
+                let what = "what was freed is not leaked";
+                Err(Problem::new(what, "choose another --metric, or remove --freed-in"))
+            }
             (_, Some(ns)) => Ok(Question::generation(born, ns)),
             (Measure::Peak, None) => {
                 let what = "the peak is a moment, and not one of each range";
                 Err(Problem::new(what, "use --live-at peak, or --metric allocated or leaked"))
             }
             (Measure::Leaked, None) => Ok(Question { born, death: Death::NotUntil(last_ns(&self.time)) }),
-            (Measure::Allocated | Measure::Count, None) => Ok(Question::allocated(born)),
+            (Measure::Allocated | Measure::Count, None) => {
+                Ok(Question { born, death: self.freed.map_or(Death::Any, Death::In) })
+            }
         }
     }
 }
@@ -322,22 +338,29 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
     let ask = |born, death| ranges.ask_of(&Question { born, death }, &chosen);
     let live = |born, ns| ranges.ask_of(&Question::generation(born, ns), &chosen);
     let born_in_time = range.born_in_time();
-    let live_at_end = match range.live_at_ns {
+    let live_at_end = || match range.live_at_ns {
         Some(ns) => live(born_in_time, ns),
         None => live(range.born, last_ns(&range.time)),
     };
-    let live_at_begin = match range.time.from_ns.checked_sub(1) {
+    let live_at_begin = || match range.time.from_ns.checked_sub(1) {
         Some(ns) => live(range.born, ns),
         None => ByKey::default(),
     };
-    let answers = [
-        &ask(born_in_time, Death::Any),
-        &ask(range.born, Death::In(range.time)),
-        &ask(born_in_time, Death::NotUntil(last_ns(&range.time))),
-        &live_at_begin,
-        &live_at_end,
-    ];
-    let figures = RangeStacks::new(&recording, answers, false);
+    let answers = match range.freed {
+        // All of its blocks were allocated and freed, and it is of no moment.
+        Some(freed) => {
+            let freed = ask(range.born, Death::In(freed));
+            [freed.clone(), freed, ByKey::default(), ByKey::default(), ByKey::default()]
+        }
+        None => [
+            ask(born_in_time, Death::Any),
+            ask(range.born, Death::In(range.time)),
+            ask(born_in_time, Death::NotUntil(last_ns(&range.time))),
+            live_at_begin(),
+            live_at_end(),
+        ],
+    };
+    let figures = RangeStacks::new(&recording, answers.each_ref(), false);
     let begin_ns = ranges.extent().begin_ns;
     let since = |ns: u64| (ns != 0 && ns != u64::MAX).then(|| ns.saturating_sub(begin_ns));
     let mut missing = without_stacks(&ranges, &chosen);
@@ -349,6 +372,7 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
             to_ns: since(range.time.to_ns),
             born_from_ns: since(range.born.from_ns),
             born_to_ns: since(range.born.to_ns),
+            freed: range.freed.map(|freed| (since(freed.from_ns), since(freed.to_ns))),
             live_at_ns: range
                 .live_at_ns
                 .map(|ns| ns.saturating_sub(begin_ns).min(ranges.extent().duration_ns)),

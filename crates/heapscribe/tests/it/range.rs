@@ -1,4 +1,4 @@
-//! `--from`, `--to`, `--live-at` and `--born-in`: figures against sums over the lines of a dump, with an index and
+//! `--from`, `--to`, `--live-at`, `--born-in` and `--freed-in`: figures against sums over the lines of a dump, with an index and
 //! without.
 
 use std::ops::Range;
@@ -109,6 +109,41 @@ fn a_range_is_what_a_look_at_every_block_finds() {
             assert_eq!(figures(&place, &format!("{flags}{index}")), expected, "{flags}{index}");
         }
     }
+}
+
+/// Births and frees in times of their own: each pair of moments against a look at every block.
+#[test]
+fn what_was_born_and_freed_in_two_times_is_what_a_look_at_every_block_finds() {
+    let place = Place::with_trace(&sample::sectioned(RealTimeRules::default()));
+    let lives = lives(&place);
+    let mut moments: Vec<u64> = lives.0.iter().map(|(at, _)| *at).collect();
+    moments.extend(lives.1.iter().filter_map(|(_, death, _)| *death));
+    moments.sort_unstable();
+    let times = [(0, moments[1]), (moments[0], moments[2] + 1), (moments[1], moments[4]), (0, u64::MAX)];
+    let flag = |(from, to): (u64, u64)| match to {
+        u64::MAX => format!("{from}ns..100%"),
+        to => format!("{from}ns..{to}ns"),
+    };
+    let mut found = 0;
+    for born in times {
+        for freed in times {
+            let is_in = |(birth, death, _): &&Life| {
+                (born.0..born.1).contains(birth) && (freed.0..freed.1).contains(&death.unwrap())
+            };
+            let expected = sum(lives.1.iter().filter(is_in).map(|(_, _, size)| *size));
+            found += expected.0;
+            for index in ["", " --no-index"] {
+                let flags = format!("--born-in {} --freed-in {}{index}", flag(born), flag(freed));
+                assert_eq!(figures(&place, &flags), [expected, expected, (0, 0), (0, 0)], "{flags}");
+            }
+        }
+    }
+    assert!(found > 2, "{lives:?}");
+    let text = place.stdout_in("C.UTF-8", "report run.hst --freed-in 0%..100%");
+    assert!(text.contains("; only blocks freed from 0 ns to the end."), "{text}");
+    assert!(text.contains("Stacks with the most bytes of such blocks"), "{text}");
+    let refused = place.failure("flame run.hst -o x.svg --freed-in 0%..50% --metric leaked");
+    assert!(refused.contains("what was freed is not leaked"), "{refused}");
 }
 
 #[test]

@@ -134,8 +134,11 @@ fn aged<H: History>(
 /// The question, with moments as the recording's clock has them.
 fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u64>) -> Question {
     // The end of a range is not in it, but the end of the recording is.
-    let to_ns = blocks.to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
-    let mut range = ranges.span(blocks.from_ns.filter(|ns| *ns != 0), to_ns);
+    let span = |from_ns: Option<u64>, to_ns: Option<u64>| {
+        let to_ns = to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
+        ranges.span(from_ns.filter(|ns| *ns != 0), to_ns)
+    };
+    let mut range = span(blocks.from_ns, blocks.to_ns);
     if let (Some(at_ns), Some(older_ns)) = (at_ns, blocks.older_ns) {
         let at_ns = at_ns.min(ranges.extent().duration_ns);
         let born = at_ns.checked_sub(older_ns).map_or(Span { from_ns: 0, to_ns: 0 }, |ns| {
@@ -154,7 +157,10 @@ fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u
             Question::generation(range, ns)
         }
         Show::Allocated => Question::allocated(range),
-        Show::Freed => Question { born: Span::ALL, death: Death::In(range) },
+        Show::Freed => {
+            let born = blocks.born_ns.map_or(Span::ALL, |(from_ns, to_ns)| span(Some(from_ns), Some(to_ns)));
+            Question { born, death: Death::In(range) }
+        }
         Show::Retained => Question { born: range, death: Death::NotUntil(last_ns) },
         Show::Within => Question { born: range, death: Death::In(range) },
         Show::Left => Question::never_freed(range),
@@ -164,7 +170,8 @@ fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u
 /// Those of a whole recording, where nothing is known of ranges.
 pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) -> Result<Answered, NoAnswer> {
     let refused = |what: &str| Err(NoAnswer::Refused(what.to_owned()));
-    if blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.at != At::Peak {
+    let is_ranged = blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.born_ns.is_some();
+    if is_ranged || blocks.at != At::Peak {
         return refused("a snapshot, or a ring that has lost its first events, has no ranges");
     }
     let is_by_life = blocks.age_ns.is_some() || blocks.older_ns.is_some();

@@ -8,6 +8,7 @@
 //! | `process` | its index in the summary |
 //! | `thread` | of this process, the number of a thread that allocated |
 //! | `size` | a size in bytes: blocks from one power of two to the next |
+//! | `born` | of `freed`: when the blocks were allocated, two moments with a dot between, of which the second is not in it |
 //! | `age` | how long blocks lived that were freed: two times in ns with a dot between, of which the second is not in it and may be missing |
 //! | `larger` | a power of two: blocks of at least so many bytes |
 //! | `older` | live blocks that are at least so old, ns |
@@ -92,6 +93,8 @@ pub(crate) struct Blocks {
     pub(crate) at: At,
     pub(crate) from_ns: Option<u64>,
     pub(crate) to_ns: Option<u64>,
+    /// Of what was freed in the range: when it was allocated, ns from the start.
+    pub(crate) born_ns: Option<(u64, u64)>,
     pub(crate) process: Option<u32>,
     /// Its thread that allocated.
     pub(crate) thread: Option<u32>,
@@ -136,6 +139,7 @@ const NAMES: &[&str] = &[
     "at",
     "from",
     "to",
+    "born",
     "process",
     "thread",
     "size",
@@ -177,6 +181,7 @@ impl Ask {
             at,
             from_ns: number(query, "from")?,
             to_ns: number(query, "to")?,
+            born_ns: born(query)?,
             process: number(query, "process")?,
             thread: number(query, "thread")?,
             size_bytes: number(query, "size")?,
@@ -194,6 +199,12 @@ impl Ask {
         }
         if blocks.larger_bytes.is_some_and(|bytes| !bytes.is_power_of_two()) {
             return Err("`larger` has to be a power of two: sizes are kept by powers of two".to_owned());
+        }
+        if blocks.born_ns.is_some() && blocks.show != Show::Freed {
+            return Err(
+                "`born` is for blocks freed in the range; else the range says when they were allocated"
+                    .to_owned(),
+            );
         }
         if blocks.older_ns.is_some() && blocks.show != Show::Live {
             return Err("`older` is for live blocks; `age` chooses those that were freed".to_owned());
@@ -240,6 +251,15 @@ fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
     let text = query.get(name).unwrap_or_default();
     let read = |number: &str| number.parse().map_err(|_| format!("`{name}` is not `{text}`"));
     text.split('.').filter(|number| !number.is_empty()).map(read).collect()
+}
+
+/// When blocks were allocated that are chosen by when they were freed.
+fn born(query: &Query) -> Result<Option<(u64, u64)>, String> {
+    match dotted(query, "born")?[..] {
+        [] => Ok(None),
+        [from_ns, to_ns] if from_ns < to_ns => Ok(Some((from_ns, to_ns))),
+        _ => Err("`born` is two moments, the earlier one first".to_owned()),
+    }
 }
 
 /// How long blocks lived.
@@ -304,6 +324,7 @@ mod tests {
             at: At::Ns(7),
             from_ns: Some(1),
             to_ns: Some(2),
+            born_ns: None,
             process: Some(3),
             thread: Some(8),
             size_bytes: Some(64),
@@ -344,6 +365,8 @@ mod tests {
         check("base=7&order=change", Ok(Ask { base: Base::At(7), order: Order::Change, ..plain.clone() }));
         let older = Blocks { older_ns: Some(5), ..Blocks::default() };
         check("older=5", Ok(Ask { blocks: older, ..plain.clone() }));
+        let freed = Blocks { show: Show::Freed, born_ns: Some((3, 9)), ..Blocks::default() };
+        check("show=freed&born=3.9", Ok(Ask { blocks: freed, ..plain.clone() }));
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }
 
@@ -352,6 +375,9 @@ mod tests {
         check("show=all", Err("`show` cannot be `all`"));
         check("from=1s", Err("`from` is not the number `1s`"));
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
+        check("show=freed&born=9.3", Err("`born` is two moments, the earlier one first"));
+        let why = "`born` is for blocks freed in the range; else the range says when they were allocated";
+        check("show=allocated&born=3.9", Err(why));
         check("process=-1", Err("`process` is not the number `-1`"));
         check("age=9.3", Err("`age` is two times, the shorter one first"));
         check("larger=48", Err("`larger` has to be a power of two: sizes are kept by powers of two"));

@@ -41,6 +41,8 @@ async function checkState(call, check) {
   assert.ok(!("unknown" in state));
   await check("state.js", "format", [state], "show=freed&from=1&with=%3Cscript%3E+x");
   await check("state.js", "format", [await call("state.js", "parse", "")], "");
+  await check("state.js", "question", [{ ...state, born: "1.2" }, "sizes"], "show=freed&at=peak&from=1&born=1.2&with=%3Cscript%3E+x&unit=bytes");
+  await check("state.js", "question", [{ ...state, show: "allocated", born: "1.2" }, "sizes"], "show=allocated&at=peak&from=1&with=%3Cscript%3E+x&unit=bytes");
   await check("state.js", "question", [{ ...state, search: "x" }, "sizes"], "show=freed&at=peak&from=1&with=%3Cscript%3E+x&unit=bytes");
 }
 
@@ -56,10 +58,14 @@ async function checkCommands(call, check) {
     [{ show: "allocated", to: "8", unit: "blocks" }, " --metric count --to 8ns"],
     [{ show: "retained", from: "1" }, " --metric leaked --from 1ns"],
     [{ show: "left", process: "1" }, " --metric leaked --pid 101"],
+    [{ show: "freed" }, " --metric allocated --freed-in 0ns..100%"],
+    [{ show: "freed", from: "2", to: "5", born: "1.3", unit: "blocks" }, " --metric count --born-in 1ns..3ns --freed-in 2ns..5ns"],
+    [{ show: "within", from: "2" }, " --metric allocated --born-in 2ns..100% --freed-in 2ns..100%"],
+    [{ show: "allocated", born: "1.3" }, " --metric allocated"],
   ]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], `heapscribe flame ${trace}${flags} -o flame.svg`);
   }
-  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { age: "1.2" }, { unit: "blocks" }]) {
+  for (const change of [{ show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { age: "1.2" }, { unit: "blocks" }]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], "");
   }
   await check("command.js", "command", [plain, { ...recording, is_live: true }], "");

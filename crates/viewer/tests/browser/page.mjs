@@ -181,6 +181,20 @@ try {
   await run(`document.querySelector("#chips button").click()`);
   await until(`document.getElementById("chips").textContent === ""`);
 
+  // Births in one range, frees in another: of the three blocks that were allocated from 1.5 to 4.5 ms, and of the two that
+  // were freed from 2.5 to 6 ms, one is both.
+  await drag(at(1.5), at(4.5), timeline.y + 40);
+  await isTotal("13.2 KiB in 3 blocks");
+  await run(`document.getElementById("births").click()`);
+  await until(`/^12\\.7 KiB in 2 blocks, of what was allocated from 1\\.\\d\\d ms to 4\\.\\d\\d ms$/.test(document.getElementById("total").textContent)`);
+  await drag(at(2.5), at(6), timeline.y + 40);
+  await until(`document.getElementById("total").textContent.startsWith("2.93 KiB in 1 block, of what was allocated from")`);
+  assert.match(await hash(), /show=freed.*born=1\d+\.4\d+/);
+  assert.match(await run(`document.getElementById("chips").textContent`), /^Allocated from 1\.\d\d ms to 4\.\d\d ms ×$/);
+  await run(`document.querySelector("#chips button").click()`);
+  await isTotal("3.91 KiB in 2 blocks");
+  await until(`document.getElementById("chips").textContent === ""`);
+
   // The map of lifetimes: never freed, 3 ms and 1 ms; a press on a cell leads to its stacks.
   await run(`document.getElementById("timeline").focus()`);
   await press("Escape");
@@ -210,6 +224,7 @@ try {
   await button("Age and size");
   await isTotal("13.7 KiB in 3 blocks live at 2.00 ms");
   await until(`document.querySelectorAll("#view tbody tr").length === 3`);
+  await until(`document.getElementById("long-lived").textContent === "No block of 64.0 KiB or more lived for half of its process's life or longer."`);
   assert.match(await run(`document.querySelector("#view tbody tr").innerText.replace(/\\s+/g, " ")`), /^8\.00 KiB to 16\.0 KiB 9\.77 KiB 71\.4 %$/);
   await button("1,000 B");
   await isTotal("1,000 B in 1 block live at 2.00 ms, of what was allocated in the range, of one class of sizes");

@@ -38,6 +38,10 @@ struct TimesJson {
     to_ns: Option<u64>,
     born_from_ns: u64,
     born_to_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freed_from_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    freed_to_ns: Option<u64>,
     live_at_ns: Option<u64>,
 }
 
@@ -73,6 +77,8 @@ pub fn object(report: &RangeReport<'_>, stacks: &[NodeId], names: &NamedStacks<'
             to_ns: times.to_ns,
             born_from_ns: times.born_from_ns.unwrap_or(0),
             born_to_ns: times.born_to_ns,
+            freed_from_ns: times.freed.map(|(from, _)| from.unwrap_or(0)),
+            freed_to_ns: times.freed.and_then(|(_, to)| to),
             live_at_ns: times.live_at_ns,
         },
         estimated: report.is_estimated,

@@ -25,7 +25,8 @@ pub fn print(out: Out<'_>, report: &RangeReport<'_>, names: &NamedStacks<'_>) ->
     sums(out, report)?;
     let mut printer = StackPrinter::new(names, report.width);
     for list in report.lists() {
-        printer.list(out, title(list))?;
+        let title = if report.times.freed.is_some() { FREED_SO } else { title(list) };
+        printer.list(out, title)?;
         let total = report.total(list).bytes;
         let first = report.first(list);
         if first.is_empty() {
@@ -57,6 +58,10 @@ fn in_words(report: &RangeReport<'_>) -> String {
             words += &format!("; only blocks allocated from {} to {to}", at(from.unwrap_or(0)));
         }
     }
+    if let Some((from, to)) = times.freed {
+        let to = to.map_or_else(|| "the end".to_owned(), at);
+        words += &format!("; only blocks freed from {} to {to}", at(from.unwrap_or(0)));
+    }
     match times.live_at_ns {
         Some(ns) if ns >= report.duration_ns => {
             words += "; only blocks live at the end, which were never freed"
@@ -76,6 +81,9 @@ fn sums(out: Out<'_>, report: &RangeReport<'_>) -> io::Result<()> {
     if report.times.live_at_ns.is_some() {
         return row("live at that moment", RangeFigure::Live);
     }
+    if report.times.freed.is_some() {
+        return row("freed in that time", RangeFigure::Freed);
+    }
     row("allocated in the range", RangeFigure::Allocated)?;
     row("freed in the range", RangeFigure::Freed)?;
     row("allocated in it, not freed", RangeFigure::NotFreed)?;
@@ -87,6 +95,9 @@ fn sums(out: Out<'_>, report: &RangeReport<'_>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Of blocks that are chosen by when they were freed.
+const FREED_SO: &str = "Stacks with the most bytes of such blocks";
 
 const fn title(of: RangeFigure) -> &'static str {
     match of {
