@@ -3,14 +3,12 @@
 
 Records server.c on hosts of its own (`unshare --uts`, so as root), one in four with a build that leaks, an agent on each,
 and asks the windows of all. With `--copies`, the query is also timed over so many copies of these hosts: copies say nothing
-new, so only the time counts. Needs a C compiler, root, and `pip install duckdb`; chdb and
-datafusion are asked, too, where they are installed, and must answer the same.
+new, so only the time counts. Needs a C compiler, root, and `pip install duckdb`; chdb, datafusion
+and pyspark are asked, too, where they are installed, and must answer the same.
 
     python3 bench/fleet/run.py target/release/heapscribe --hosts 16 --copies 100
 """
 import argparse
-import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +16,8 @@ import tempfile
 import time
 
 import duckdb
+
+import engines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VERSIONS = {"1.4": [], "1.5": ["-DLEAK"]}
@@ -52,24 +52,12 @@ def ask():
 
 
 def others(real):
-    """The answers of other engines that are installed, by name (`pip install chdb datafusion`)."""
+    """The answers of other engines that are installed, by name."""
+    views = {"samples": f"{real}/*/*/*.samples.parquet"}
     with open(f"{HERE}/growth.sql") as file:
         sql = file.read()
-    if importlib.util.find_spec("datafusion"):
-        import datafusion
-
-        context = datafusion.SessionContext()
-        context.register_parquet("samples", f"{real}/", file_extension=".samples.parquet")
-        rows = context.sql(sql.replace("epoch_us(window_start)", "CAST(window_start AS BIGINT)")).to_pylist()
-        yield "DataFusion", [tuple(row.values()) for row in rows]
-    if importlib.util.find_spec("chdb"):
-        from chdb.session import Session
-
-        session = Session()
-        session.query(f"CREATE VIEW samples AS SELECT * FROM file('{real}/*/*/*.samples.parquet', Parquet)")
-        lines = str(session.query(sql.replace("epoch_us(", "toUnixTimestamp64Micro("), "JSONCompactEachRow"))
-        rows = [json.loads(line) for line in lines.splitlines() if line]
-        yield "ClickHouse", [(row[0], row[1], *map(int, row[2:4]), *map(float, row[4:])) for row in rows]
+    for name, engine in engines.installed(views, [name for name in engines.PACKAGES if name != "DuckDB"]):
+        yield name, engines.plain(engine.ask(engines.text_for(name, sql)))
 
 
 def functions(real, stack):
@@ -118,8 +106,9 @@ def main():
         print(f"the program itself: {truth['1.5']:,.0f} bytes an hour in 1.5, {truth['1.4']:,.0f} in 1.4")
         wrong = []
         for engine, other in others(real):
-            print(f"{engine}: {'the same' if other == answer else other}")
-            wrong += [] if other == answer else [f"{engine} answers otherwise"]
+            is_same = other == engines.plain(answer)
+            print(f"{engine}: {'the same' if is_same else other}")
+            wrong += [] if is_same else [f"{engine} answers otherwise"]
         if args.copies:
             copied = f"SELECT * REPLACE (host || n AS host) FROM {source}, range({args.copies}) AS copies(n)"
             duckdb.sql(f"CREATE OR REPLACE TABLE samples AS {copied}")
