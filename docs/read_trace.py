@@ -636,7 +636,10 @@ def read(data):
                 need(parts <= 64, block.at, "more parts than there can be")
                 changes = head + [f.signed() for _ in range(parts)] + [0] * (64 - parts)
                 last = [before + change for before, change in zip(last, changes)]
-                need(flags < 2 and sum(last[3:]) == last[1], block.at, "parts that are not the whole")
+                need(flags < 4 and sum(last[3:]) == last[1], block.at, "parts that are not the whole")
+                for _ in range(f.varint() if flags & 2 else 0):
+                    _name, _thread, _begin, _took, left, size, pinned = (f.varint() for _ in range(7))
+                    need(pinned <= last[2] and (left or not size), block.at, "section that left what is not there")
                 total["resident samples"] += 1
         elif block.kind == PROCESS_END:
             ended, how = f.varint(), f.varint()

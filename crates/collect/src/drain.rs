@@ -23,7 +23,7 @@ use crate::killed;
 use crate::memory_schedule::Schedule;
 use crate::memtrace::FilesPlan;
 use crate::output::Output;
-use crate::resident::ResidentWatch;
+use crate::resident::{MemoryMapPlan, ResidentWatch};
 use crate::session_drain::SessionDrain;
 use crate::summary::Summary;
 use crate::tap::SharedTap;
@@ -176,18 +176,10 @@ impl Drain {
     }
 
     /// Looks at such times of what the memory of the processes is made.
-    pub fn memory_map_every(&mut self, every: Duration) {
-        self.resident = Some(ResidentWatch::new(every));
-    }
-
-    /// Writes of what the memory of the processes is made, when somebody has looked.
-    fn take_resident(&mut self) {
-        let Some(watch) = &mut self.resident else { return };
-        for (key, sample) in watch.look(&self.base, self.sessions.keys().copied()) {
-            if let Some(process) = self.sessions.get(&key).and_then(|session| session.process) {
-                self.output.resident(process, &sample);
-            }
-        }
+    pub fn memory_map(&mut self, plan: &MemoryMapPlan) {
+        self.resident = Some(ResidentWatch::new(plan));
+        self.output.annotations.sections = plan.at_sections;
+        self.output.annotations.marks = plan.at_marks;
     }
 
     /// Looks at every session once.
@@ -217,7 +209,9 @@ impl Drain {
         if let Some(watch) = &mut self.watch {
             watch.look(&self.base, self.sessions.keys().copied());
         }
-        self.take_resident();
+        if let Some(watch) = &mut self.resident {
+            watch.pass(&self.base, &self.sessions, &mut self.output);
+        }
         self.output.passed();
         self.output.pace.passed(busy);
     }

@@ -6,6 +6,7 @@
 //! *It refuses* to wait for a process: one that stands still costs nothing.
 #![forbid(unsafe_code)]
 
+mod annotations_seen;
 mod clock_pair;
 mod drain;
 mod first_chunks;
@@ -41,5 +42,6 @@ pub use drain::Drain;
 pub use killed::{KilledRetention, clean};
 pub use memtrace::{FilesPlan, Written};
 pub use origin::Origin;
+pub use resident::MemoryMapPlan;
 pub use summary::Summary;
 pub use tap::{SharedTap, Tap};

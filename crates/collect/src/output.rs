@@ -13,6 +13,7 @@ use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
+use crate::annotations_seen::AnnotationsSeen;
 use crate::first_chunks::FirstChunks;
 use crate::heartbeats::Heartbeats;
 use crate::memtrace::{FilesPlan, Memtrace, Written};
@@ -43,6 +44,8 @@ pub(super) struct Output {
     pub(super) heaps: ListedHeaps,
     /// Who looks on.
     tap: Option<SharedTap>,
+    /// What looks at memory wait for.
+    pub(super) annotations: AnnotationsSeen,
     /// Room for the copy of a chunk.
     pub(super) chunk: Vec<u8>,
 }
@@ -70,8 +73,8 @@ impl Output {
     fn new(to: To, level: i32, log_chunks: Option<u32>) -> Output {
         let chunk = vec![0; CHUNK_PAYLOAD_BYTES];
         let (pace, heartbeats) = (Pace::new(level, log_chunks), Heartbeats::default());
-        let heaps = ListedHeaps::default();
-        Output { to, summary: Summary::default(), pace, heartbeats, heaps, tap: None, chunk }
+        let (heaps, annotations) = (ListedHeaps::default(), AnnotationsSeen::default());
+        Output { to, summary: Summary::default(), pace, heartbeats, heaps, tap: None, annotations, chunk }
     }
 
     /// Leaves it to others to print what goes wrong with the trace.
@@ -128,6 +131,7 @@ impl Output {
     /// Takes events up to the first that is none.
     pub(super) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
         self.pass_by(|tap| tap.events(process, info, payload));
+        self.annotations.chunk(process, info, payload, false);
         match &mut self.to {
             To::Native(sink) => sink.events(process, info, payload),
             To::Memtrace(files) => files.events(process, info, payload),
@@ -138,7 +142,7 @@ impl Output {
     /// ago at any moment, while ours can be had from the session itself.
     pub(super) fn wants_open(&mut self) -> bool {
         match &mut self.to {
-            To::Native(_) => false,
+            To::Native(_) => self.annotations.wants_open(),
             To::Memtrace(files) => files.wants_open(),
         }
     }
@@ -146,6 +150,7 @@ impl Output {
     /// Takes the events that an open chunk holds so far.
     pub(super) fn open_events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
         self.pass_by(|tap| tap.events(process, info, payload));
+        self.annotations.chunk(process, info, payload, true);
         if let To::Memtrace(files) = &mut self.to {
             files.open_events(process, info, payload);
         }
@@ -193,6 +198,7 @@ impl Output {
         end.peak = summary.level.own_peak(process).filter(|_| !summary.is_rest);
         let figures = summary.process(process, table, &end);
         self.pass_by(|tap| tap.ended(process, &end));
+        self.annotations.ended(process);
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
             To::Native(sink) => {

@@ -11,7 +11,7 @@ use heapscribe_analyze::selection::{Selection, Split};
 use heapscribe_analyze::snapshot::{self, Snapshot as AnalyzedSnapshot};
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_diagnostics::Problem;
-use heapscribe_formats::{Trace, TraceError};
+use heapscribe_formats::{SectionLeft, Trace, TraceError};
 use heapscribe_session::inspect::{self, Saved, Snapshot};
 
 use crate::file_source::{FileSource, nameless_file};
@@ -96,6 +96,18 @@ impl Opened {
     /// Only when the trace cannot be read.
     pub fn memory(&self, snapshot: &AnalyzedSnapshot) -> Result<Option<Memory>, TraceError> {
         memory::analyze(&self.trace, snapshot)
+    }
+
+    /// What ended sections of a snapshot's process have left; none where that is not known.
+    ///
+    /// # Errors
+    /// Only when the trace cannot be read.
+    pub fn left(
+        &self,
+        snapshot: &AnalyzedSnapshot,
+        ended: &[SectionLeft],
+    ) -> Result<Vec<SectionLeft>, TraceError> {
+        memory::left(&self.trace, snapshot, ended)
     }
 
     /// Explains what of it is chosen.

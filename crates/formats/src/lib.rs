@@ -129,8 +129,9 @@ pub use model::{
     Access, AddressSymbols, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus,
     FreeKind, FreeRange, HeapInfo, HeapLayout, HeapSample, HowEnded, ListsRead, LiveBlock, LiveRole,
     LiveTable, Mapping, MemoryMap, MemorySample, ModeChange, ModuleSymbols, OwnPeak, PageRun, Process,
-    ProcessEnd, ProcessIndex, ProcessInfo, RESIDENT_PARTS, RealTimeRules, ResidentSample, SessionEnd,
-    SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded, UnrecordedProgram, UnrecordedReason,
+    ProcessEnd, ProcessIndex, ProcessInfo, RESIDENT_PARTS, RealTimeRules, ResidentSample, SectionLeft,
+    SessionEnd, SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded, UnrecordedProgram,
+    UnrecordedReason,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

@@ -1,5 +1,7 @@
 //! Annotations of programs: marks, sections and pools.
 
+use heapscribe_formats::SectionLeft;
+
 use super::amounts::{Amount, Holder};
 use super::calls::{CallCounts, StackCalls};
 use super::tree::NodeId;
@@ -44,6 +46,35 @@ pub struct Section {
     pub calls: CallCounts,
     /// The same by stack, the one with most calls first; frees by who had asked for the block.
     pub calls_by_stack: Vec<StackCalls>,
+    /// What they had left when their process was looked at after they had ended (`record --memory-map at=sections`).
+    pub left: SectionsLeft,
+}
+
+/// What sections of one name had left, each when its process was looked at first after its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SectionsLeft {
+    /// Sections after which the process was looked at.
+    pub sections: u64,
+    /// What was allocated in them and live then.
+    pub live: Amount,
+    /// What these blocks had of nearly empty pages, bytes.
+    pub pinned_bytes: u64,
+    /// The most of one section.
+    pub most_pinned_bytes: u64,
+}
+
+impl SectionsLeft {
+    /// Adds a section.
+    pub(crate) fn add(&mut self, of: &SectionLeft) {
+        self.sections += 1;
+        let live = Amount { blocks: of.blocks, bytes: of.bytes };
+        self.live = Amount {
+            blocks: self.live.blocks.saturating_add(live.blocks),
+            bytes: self.live.bytes.saturating_add(live.bytes),
+        };
+        self.pinned_bytes = self.pinned_bytes.saturating_add(of.pinned_bytes);
+        self.most_pinned_bytes = self.most_pinned_bytes.max(of.pinned_bytes);
+    }
 }
 
 /// Blocks of programs' own pools.

@@ -26,7 +26,7 @@ mod tree;
 mod whole;
 
 pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass, WholePeak};
-pub use self::annotations::{Mark, PoolStack, Pools, Section};
+pub use self::annotations::{Mark, PoolStack, Pools, Section, SectionsLeft};
 pub use self::bounds::{Bounds, FigureBounds, Range, StackBounds};
 pub use self::calls::{CallCounts, StackCalls};
 pub use self::coverage::Coverage;

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use heapscribe_formats::ResidentSample;
+
 use super::amounts::{ByNode, add, amount, at_least_0, holders, sum};
 use super::context::ProcessContext;
 use crate::annotations::SectionSums;
@@ -22,12 +24,14 @@ pub(super) struct AnnotationAssembly {
 }
 
 impl AnnotationAssembly {
-    /// Takes the annotations of a process, and its table of the blocks of pools that were live at its end.
+    /// Takes the annotations of a process, its table of the blocks of pools that were live at its end, and looks at its
+    /// memory.
     pub(super) fn take(
         &mut self,
         context: &ProcessContext<'_>,
         results: &mut ProcessResults,
         table: Option<StackTable<Held>>,
+        resident: &[ResidentSample],
         tree: &mut TreeBuilder,
     ) {
         let annotations = std::mem::take(&mut results.sums.annotations);
@@ -48,6 +52,12 @@ impl AnnotationAssembly {
         }));
         for (name, sums) in annotations.sections {
             self.section(context, context.name(name), sums, tree);
+        }
+        for of in resident.iter().flat_map(|sample| &sample.sections) {
+            // One that no event of the trace is of was evicted.
+            if let Some(section) = self.sections.get_mut(&context.name(of.name.0)) {
+                section.left.add(of);
+            }
         }
         self.pools.unknown += annotations.pools.sums.unknown;
         let peak_bytes = at_least_0(results.pools_peak.bytes);

@@ -158,7 +158,7 @@ impl Assembly {
         let (window_ns, pools) = (self.window_ns, table.as_ref().map(|table| table.pools.clone()));
         let context =
             ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns, window_ns };
-        self.annotations.take(&context, &mut results, pools, &mut self.tree);
+        self.annotations.take(&context, &mut results, pools, &facts.resident, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
             self.latency.broke(&context, broke, self.after_mark.as_deref(), &mut self.tree);

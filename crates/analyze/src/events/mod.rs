@@ -7,5 +7,5 @@ mod sections;
 
 pub(crate) use self::call::{CallRow, HeapCall};
 pub use self::change::{BlockChange, Blocks, Changes, Scale};
-pub(crate) use self::sections::OpenSections;
+pub use self::sections::OpenSections;
 pub use crate::sampling::{Half, Rates, Weight};

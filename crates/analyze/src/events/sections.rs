@@ -7,7 +7,7 @@ use heapscribe_wire::record::Note;
 
 /// The sections that a thread is in, with the ticks of their begin, the outermost first.
 #[derive(Debug, Default)]
-pub(crate) struct OpenSections {
+pub struct OpenSections {
     sections: Vec<(NameId, u64)>,
 }
 
@@ -16,7 +16,7 @@ const OPEN_MAX: usize = heapscribe_wire::limits::SECTIONS_MAX;
 
 impl OpenSections {
     /// Takes a note; calls `ended` for each section that ends by it, with the ticks of its begin.
-    pub(crate) fn note(&mut self, note: Note, name: NameId, ticks: u64, mut ended: impl FnMut(NameId, u64)) {
+    pub fn note(&mut self, note: Note, name: NameId, ticks: u64, mut ended: impl FnMut(NameId, u64)) {
         match note {
             Note::Mark => {}
             Note::Begin => self.begin(name, ticks),

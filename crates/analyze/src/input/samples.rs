@@ -30,7 +30,7 @@ impl ProcessSamples {
             samples.heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
         });
         let resident =
-            trace.resident(process, &mut Scratch::default(), |sample| samples.resident.push(*sample));
+            trace.resident(process, &mut Scratch::default(), |sample| samples.resident.push(sample.clone()));
         samples.resident.sort_by_key(|sample| sample.mono_ns);
         samples.rss.sort_by_key(|sample| sample.mono_ns);
         if let Some((_, heap)) = &mut samples.heap {

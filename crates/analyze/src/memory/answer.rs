@@ -229,6 +229,7 @@ impl Memory {
             pinned_bytes: self.pinned_bytes(),
             is_sampled: self.is_sampled,
             parts: PartName::ALL.map(|part| self.bytes_of(part)),
+            sections: Vec::new(),
         }
     }
 

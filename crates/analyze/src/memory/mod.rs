@@ -9,6 +9,7 @@
 //!   waterfall the sum of all parts, to the byte
 //!   lists     where the heap itself has what is free, when its lists were read
 //!   pins      each page that is nearly empty is charged to the stacks whose blocks are in it
+//!   of_sections  the same for sections of the program that have ended
 //!   page_map  the same pages as cells of a map
 //!   remedy    how many pages would come back without the blocks of the first stacks
 //! ```
@@ -22,6 +23,7 @@ mod charge;
 mod extents;
 mod limits;
 mod lists;
+mod of_sections;
 mod page_map;
 mod pages;
 mod pins;
@@ -35,7 +37,7 @@ mod waterfall;
 pub use answer::{FreePart, HeapLists, Memory, OtherMapping, Part, PartName, Pinned, TopBlock};
 pub use limits::{PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS};
 pub use page_map::{HeapPart, MapCell, PageMap};
-pub use read::{analyze, page_map};
+pub use read::{analyze, left, page_map};
 
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use heapscribe_formats::{
-    FreeRange, HeapLayout, ListsRead, LiveRole, Mapping, MemoryMap, PageRun, Scratch, Source, Trace,
-    TraceError,
+    FreeRange, HeapLayout, ListsRead, LiveRole, Mapping, MemoryMap, PageRun, Scratch, SectionLeft, Source,
+    Trace, TraceError,
 };
 use heapscribe_wire::ids::RateId;
 
 use super::answer::{Memory, OtherMapping, PartName};
 use super::extents::Extent;
 use super::lists::{self, Lists};
+use super::of_sections::Left;
 use super::page_map::PageMap;
 use super::pages::Pages;
 use super::pins::Pins;
@@ -49,6 +50,33 @@ pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Optio
 pub fn page_map<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<PageMap>, TraceError> {
     let whole = Read::new(trace, snapshot)?.filter(|read| !read.is_cut);
     Ok(whole.map(|read| map(&read.seen())))
+}
+
+/// What ended sections of a snapshot's process have left; none of them where that is not known, as blocks were sampled or
+/// parts of the snapshot are missing.
+///
+/// # Errors
+/// Only when the trace cannot be read.
+pub fn left<S: Source>(
+    trace: &Trace<S>,
+    snapshot: &Snapshot,
+    sections: &[SectionLeft],
+) -> Result<Vec<SectionLeft>, TraceError> {
+    let read = Read::new(trace, snapshot)?.filter(|read| !read.is_cut && !read.is_sampled);
+    let Some(read) = read.filter(|_| !sections.is_empty()) else { return Ok(Vec::new()) };
+    let mut left = Left::new(sections);
+    trace.blocks(snapshot.process.index, &snapshot.table, &mut Scratch::default(), |block| {
+        if !block.is_pool {
+            left.block(block);
+        }
+    })?;
+    left.taken();
+    let Read { map, mappings, runs, blocks, .. } = &read;
+    let pages = Pages::new(map.page_bytes, runs, mappings);
+    let regions = regions(mappings, blocks, map.heap);
+    let heap = Heap { regions: &regions, blocks, pages: &pages, page_bytes: map.page_bytes.max(1) };
+    heap.sweep(&mut left);
+    Ok(left.finish())
 }
 
 /// What was read.

@@ -20,7 +20,7 @@ use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{Memory, SessionKey};
 
 /// Between two looks at all processes.
-const INTERVAL: Duration = Duration::from_millis(20);
+pub(super) const INTERVAL: Duration = Duration::from_millis(20);
 /// Less than this is no peak worth a snapshot.
 const PEAK_BYTES_MIN: u64 = 64 << 10;
 
@@ -71,11 +71,11 @@ struct Written {
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+pub(super) struct State {
     /// It has fired, and its value did not fall since.
     has_fired: bool,
     /// Of `peak` the bytes of the last snapshot, of `every` how many times.
-    level: u64,
+    pub(super) level: u64,
 }
 
 impl Watch {
@@ -197,7 +197,7 @@ impl Watch {
 }
 
 /// Bytes that are live by the counters of threads. Read while they run these need not fit together.
-fn live_bytes(records: &[Record]) -> u64 {
+pub(super) fn live_bytes(records: &[Record]) -> u64 {
     let bytes = records
         .iter()
         .fold(0u64, |sum, record| sum.wrapping_add(record.allocated_bytes).wrapping_sub(record.freed_bytes));
@@ -206,7 +206,7 @@ fn live_bytes(records: &[Record]) -> u64 {
 
 impl State {
     /// Whether it fires at this value; then it is noted that it did.
-    fn is_due(&mut self, trigger: Trigger, value: u64, memory_bytes: u64) -> bool {
+    pub(super) fn is_due(&mut self, trigger: Trigger, value: u64, memory_bytes: u64) -> bool {
         match trigger {
             Trigger::Rss(size) | Trigger::Live(size) => {
                 let limit = size.bytes(memory_bytes);

@@ -66,7 +66,7 @@ pub fn rewrite<S: Source + Sync, W: Write>(
         to.heap(process.index, *index)?;
         let mut samples = Vec::new();
         let skipped =
-            trace.resident(process.index, &mut Scratch::default(), |sample| samples.push(*sample))?;
+            trace.resident(process.index, &mut Scratch::default(), |sample| samples.push(sample.clone()))?;
         to.problems.extend(skipped.iter().map(ToString::to_string));
         to.to.writer.resident(*index, &samples, &mut to.to.bytes);
         if let Some(end) = &process.end {

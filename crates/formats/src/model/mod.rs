@@ -25,7 +25,7 @@ pub use self::memory_map::{Access, FreeKind, FreeRange, HeapLayout, ListsRead, M
 pub use self::process::{
     HowEnded, ModeChange, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };
-pub use self::samples::{HeapInfo, HeapSample, MemorySample, RESIDENT_PARTS, ResidentSample};
+pub use self::samples::{HeapInfo, HeapSample, MemorySample, RESIDENT_PARTS, ResidentSample, SectionLeft};
 pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
 pub use self::sums::ChunkSums;
 pub use self::symbols::{AddressSymbols, ModuleSymbols, SymbolFrame, SymbolSource};

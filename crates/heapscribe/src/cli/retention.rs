@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use heapscribe_collect::KilledRetention;
 use heapscribe_collect::watch::{SnapshotPlan, Trigger};
+use heapscribe_collect::{KilledRetention, MemoryMapPlan};
 use heapscribe_convert::ring::{Limits, RING_BYTES_MIN};
 use heapscribe_units::{parse_bytes, parse_duration};
 
@@ -37,12 +37,14 @@ pub(crate) struct RetentionArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     snapshots_kept: u32,
 
-    /// How often to look of what the resident memory of each process is made, for example every=1s
+    /// When to look of what the resident memory of processes is made; can be given several times
     ///
-    /// `report` shows it over time: live blocks, free memory that the heap keeps, and what is not the heap's. A process
-    /// is held for each look as long as for a snapshot. Looks take at most a tenth of the time.
-    #[arg(long, value_name = "WHEN", value_parser = parse_every)]
-    memory_map: Option<u64>,
+    /// WHEN is one of: every=1s; at=marks; at=sections, when a section of the program ends, and then also what it left
+    /// behind and how many pages that pins; or at=peaks, when the live heap has grown by a tenth since the last peak.
+    /// `report` shows it over time: live blocks, free memory that the heap keeps, and what is not the heap's. A process is
+    /// held for each look as long as for a snapshot. Looks take at most a tenth of the time.
+    #[arg(long, value_name = "WHEN", value_parser = parse_look)]
+    memory_map: Vec<Look>,
 
     /// How long to keep the sessions of killed processes, for `heapscribe snapshot`; 0 keeps none
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_duration)]
@@ -51,6 +53,16 @@ pub(crate) struct RetentionArgs {
     /// Maximum size of these sessions [default: a quarter of the free space, at most 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     keep_killed_bytes: Option<u64>,
+}
+
+/// When to look at the memory of processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    /// Each time so many ns have gone by.
+    Every(u64),
+    AtMarks,
+    AtSections,
+    AtPeaks,
 }
 
 impl RetentionArgs {
@@ -66,9 +78,21 @@ impl RetentionArgs {
         SnapshotPlan { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
     }
 
-    /// How often the memory map is looked at.
-    pub(crate) fn memory_map_every(&self) -> Option<Duration> {
-        self.memory_map.map(Duration::from_nanos)
+    /// When the memory map is looked at, if it is.
+    pub(crate) fn memory_map(&self) -> Option<MemoryMapPlan> {
+        let mut plan = MemoryMapPlan::default();
+        for look in &self.memory_map {
+            match *look {
+                Look::Every(ns) => {
+                    let every = Duration::from_nanos(ns);
+                    plan.every = Some(plan.every.map_or(every, |before| before.min(every)));
+                }
+                Look::AtMarks => plan.at_marks = true,
+                Look::AtSections => plan.at_sections = true,
+                Look::AtPeaks => plan.at_peaks = true,
+            }
+        }
+        (!self.memory_map.is_empty()).then_some(plan)
     }
 
     /// Which sessions of killed processes stay.
@@ -81,12 +105,15 @@ fn parse_trigger(text: &str) -> Result<Trigger, String> {
     Trigger::parse(text, parse_bytes, parse_duration)
 }
 
-/// The time of `every=1s`.
-fn parse_every(text: &str) -> Result<u64, String> {
-    match text.strip_prefix("every=").map(parse_duration) {
-        Some(Ok(0)) => Err("the interval must not be 0".to_owned()),
-        Some(every) => every,
-        None => Err("expected every=TIME, for example every=1s".to_owned()),
+/// `every=1s`, `at=sections`.
+fn parse_look(text: &str) -> Result<Look, String> {
+    match (text.strip_prefix("every=").map(parse_duration), text.strip_prefix("at=")) {
+        (Some(Ok(0)), _) => Err("the interval must not be 0".to_owned()),
+        (Some(every), _) => every.map(Look::Every),
+        (_, Some("marks")) => Ok(Look::AtMarks),
+        (_, Some("sections")) => Ok(Look::AtSections),
+        (_, Some("peaks")) => Ok(Look::AtPeaks),
+        _ => Err("expected every=1s, at=marks, at=sections or at=peaks".to_owned()),
     }
 }
 
@@ -105,7 +132,7 @@ mod tests {
     #[test]
     fn either_limit_makes_a_ring() {
         let check = |ring, last, limits| {
-            let (snapshot_at, snapshots_kept, memory_map) = (Vec::new(), 1, None);
+            let (snapshot_at, snapshots_kept, memory_map) = (Vec::new(), 1, Vec::new());
             let (keep_killed, keep_killed_bytes) = (0, None);
             let args = RetentionArgs {
                 ring,
@@ -124,7 +151,8 @@ mod tests {
         check(Some(1 << 20), Some(7), Some(Limits { bytes: 1 << 20, age_ns: 7 }));
         assert_eq!(parse_ring("1MiB"), Ok(1 << 20));
         assert!(parse_ring("1023KiB").is_err());
-        assert_eq!(parse_every("every=1s"), Ok(1_000_000_000));
-        assert!(parse_every("1s").is_err() && parse_every("every=0s").is_err());
+        assert_eq!(parse_look("every=1s"), Ok(Look::Every(1_000_000_000)));
+        assert_eq!(parse_look("at=sections"), Ok(Look::AtSections));
+        assert!(["1s", "every=0s", "at=", "sections"].iter().all(|text| parse_look(text).is_err()));
     }
 }

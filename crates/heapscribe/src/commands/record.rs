@@ -61,8 +61,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
 
 /// Rejects what a trace of memtrace has no place for.
 fn reject_memtrace(args: &RecordArgs) -> Result<(), Problem> {
-    let given =
-        [(args.track_mmap, "mappings"), (args.retention.memory_map_every().is_some(), "a memory map")];
+    let given = [(args.track_mmap, "mappings"), (args.retention.memory_map().is_some(), "a memory map")];
     match given.into_iter().find(|(is_given, _)| *is_given && args.format == TraceFormat::Memtrace) {
         None => Ok(()),
         Some((_, name)) => {
@@ -109,8 +108,8 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     // It says when the program was started, which it is about to be.
     let mut drain = drain_into(args, base, &output)?;
     drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
-    if let Some(every) = args.retention.memory_map_every() {
-        drain.memory_map_every(every);
+    if let Some(plan) = args.retention.memory_map() {
+        drain.memory_map(&plan);
     }
     drain.only(args.only_program.clone());
     if !args.retention.killed().age.is_zero() {

@@ -2,14 +2,23 @@
 //! with what happens when the advice is followed.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Place, Report, Run, Started, heapscribe, until};
+use crate::support::{Place, Run, Started, heapscribe, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) const PAGE: u64 = 4096;
 pub(crate) const MIB: u64 = 1 << 20;
+
+/// `pages.c`, which has sections.
+fn compile(place: &Place) -> PathBuf {
+    let header = heapscribe().arg("header").output().unwrap();
+    fs::write(place.path("heapscribe.h"), header.stdout).unwrap();
+    let include = format!("-I{}", place.path("").display());
+    place.compile_with("cc", "pages.c", "pages", &[&include])
+}
 
 /// A program of `pages.c` that is ready to be looked at.
 pub(crate) struct Pages<'a> {
@@ -22,8 +31,7 @@ impl<'a> Pages<'a> {
     pub(crate) fn start(place: &'a Place, kind: &str, options: &[&str]) -> Pages<'a> {
         let dir = place.path("sessions");
         fs::create_dir(&dir).unwrap();
-        let run =
-            Run::new(place, place.compile("pages.c")).args([kind]).options(["--session-dir"]).options([&dir]);
+        let run = Run::new(place, compile(place)).args([kind]).options(["--session-dir"]).options([&dir]);
         let tunables = if kind == "hoarded" { "glibc.malloc.tcache_count=60000" } else { "" };
         let started = run.options(options).env("GLIBC_TUNABLES", tunables).start();
         until("the program is ready", || started.said().0.contains("ready"));
@@ -176,6 +184,22 @@ fn small_blocks_between_large_ones_keep_all_pages() {
     pages.end();
 }
 
+/// Where there are no huge pages each of the 30 blocks keeps one of 4 KiB.
+#[test]
+fn a_chain_of_reallocs_and_huge_pages_come_back_as_promised() {
+    for kind in ["chain", "huge"] {
+        let place = Place::new();
+        let pages = Pages::start(&place, kind, &[]);
+        let memory = pages.memory();
+        memory.assert_sums_to(pages.rss());
+        let blocks = memory.first()["blocks"].as_u64();
+        assert!(kind == "chain" || blocks == Some(30), "{blocks:?}");
+        assert!(memory.promised() > 28 * MIB, "{kind}");
+        about(pages.follow_advice(), memory.promised(), 2);
+        pages.end();
+    }
+}
+
 #[test]
 fn a_cache_in_the_middle_keeps_what_is_below_it() {
     let place = Place::new();
@@ -322,7 +346,7 @@ fn what_has_no_pages_says_how_to_get_them() {
 
 /// The anonymous memory of the program without a recorder, when it is ready.
 fn plain_bytes(place: &Place, variable: Option<(&str, &str)>) -> u64 {
-    let mut command = Command::new(place.compile("pages.c"));
+    let mut command = Command::new(compile(place));
     command.arg("arenas").envs(variable);
     let started = Started::new(command, place, "plain");
     until("the program is ready", || started.said().0.contains("ready"));
@@ -353,26 +377,4 @@ fn advice_is_what_happens_when_it_is_followed() {
     assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{settings:?}");
     let without_errors: Vec<_> = settings.iter().filter(|of| of["error"].is_null()).collect();
     assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{settings:?}");
-}
-
-/// What a recording explains of the growth of its program's memory, and the heaps that it has not seen.
-fn explained(place: &Place, kind: &str) -> (f64, f64, Value) {
-    let pages = Pages::start(place, kind, &[]);
-    let by_pages = pages.memory().0["coverage"].as_f64().unwrap();
-    pages.end();
-    let coverage = Report::of(&place.path("run.hst")).json["coverage"].clone();
-    (by_pages, coverage["share"].as_f64().unwrap(), coverage["unseen_heaps"].clone())
-}
-
-#[test]
-fn a_recording_tells_what_share_of_the_memory_it_explains() {
-    let place = Place::new();
-    let (by_pages, share, heaps) = explained(&place, "linked_heap");
-    assert!((0.57..0.63).contains(&by_pages), "{by_pages}");
-    assert!((by_pages - share).abs() < 0.03, "{by_pages} and {share}");
-    assert_eq!((heaps[0]["name"].as_str(), heaps[0]["file"].as_str()), (Some("jemalloc"), Some("pages")));
-    let place = Place::new();
-    let (by_pages, share, heaps) = explained(&place, "hundredth");
-    assert!(by_pages > 0.95 && share > 0.9, "{by_pages} and {share}");
-    assert_eq!(heaps.as_array().map(Vec::len), Some(0));
 }

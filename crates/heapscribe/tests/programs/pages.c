@@ -1,8 +1,10 @@
 // Programs whose memory does not come back, each for one known reason. Says "ready", frees what is to blame at SIGUSR1
 // and trims, says "freed", and ends at SIGUSR2.
+#include "heapscribe.h"
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,10 +161,67 @@ static void linked_heap(void) {
     for (int i = 0; i < 32; i++) memset(je_malloc(1 << 20), 1, 1 << 20);
 }
 
-static void (*const kinds[])(void) = {hundredth, interleaved, middle,   mapped,  arenas,
-                                     lists,     hoarders,    hoarded,  own_mapping, linked_heap};
-static const char *const names[] = {"hundredth", "interleaved", "middle",   "mapped",  "arenas",
-                                    "lists",     "hoarders",    "hoarded",  "own_mapping", "linked_heap"};
+// A request, of which every hundredth block of 200 bytes stays; half of them its parser's.
+static void request(void) {
+    static char *all[20000];
+    heapscribe_section_begin("request");
+    for (int i = 0; i < 20000; i++) {
+        if (i == 10000) heapscribe_section_begin("parse");
+        if (i % 100 == 0) {
+            keep(200);
+        } else {
+            all[i] = filled(200);
+        }
+    }
+    for (int i = 0; i < 20000; i++) free(all[i]);
+    heapscribe_section_end("parse");
+    heapscribe_section_end("request");
+    keep(200);
+}
+
+// A block that grows by half 18 times and is freed: what it left behind each time is free, up to a small block.
+static void chain(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    size_t size = 20000;
+    char *block = filled(size);
+    for (int i = 0; i < 18; i++) {
+        keep(200);
+        size += size / 2;
+        block = realloc(block, size);
+        memset(block, 1, size);
+    }
+    keep(200);
+    free(block);
+}
+
+// Every thousandth block of 2,000 bytes is kept, in a heap of huge pages, where the kernel has any.
+static void huge(void) {
+    static char *all[30000];
+    mallopt(M_TOP_PAD, 80 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    char *first = malloc(1);
+    uintptr_t from = ((uintptr_t)first + (2 << 20)) & -(2 << 20);
+    madvise((void *)from, 64 << 20, MADV_HUGEPAGE);
+    for (int i = 0; i < 30000; i++) {
+        if (i % 1000 == 999) {
+            keep(2000);
+        } else {
+            all[i] = filled(2000);
+        }
+    }
+    for (int i = 0; i < 30000; i++) free(all[i]);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} kinds[] = {
+    {"hundredth", hundredth}, {"interleaved", interleaved}, {"middle", middle},   {"mapped", mapped},
+    {"arenas", arenas},       {"lists", lists},             {"hoarders", hoarders}, {"hoarded", hoarded},
+    {"own_mapping", own_mapping}, {"linked_heap", linked_heap}, {"request", request},
+    {"chain", chain}, {"huge", huge},
+};
 
 int main(int argc, char **argv) {
     sigset_t signals;
@@ -172,8 +231,8 @@ int main(int argc, char **argv) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
     static char buffer[4096];
     setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
-    for (int i = 0; argc > 1 && i < 10; i++) {
-        if (strcmp(argv[1], names[i]) == 0) kinds[i]();
+    for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(argv[1], kinds[i].name) == 0) kinds[i].run();
     }
     puts("ready");
     int signal;

@@ -190,7 +190,16 @@ impl<W: Write> Printer for Lines<W> {
         write!(self.out, "# P{process} resident time={time_ns} bytes={resident} pinned={pinned}")?;
         let parts = PartName::ALL.iter().zip(s.parts).filter(|(_, bytes)| *bytes > 0);
         parts.into_iter().try_for_each(|(part, bytes)| write!(self.out, " {}={bytes}", part.key()))?;
-        writeln!(self.out)
+        writeln!(self.out)?;
+        for of in &s.sections {
+            let (name, thread, begin, end) = (of.name.0, of.thread.0, of.begin_ticks, of.end_ticks);
+            write!(
+                self.out,
+                "# P{process} left time={time_ns} section=N{name} thread=T{thread} begin={begin} end={end}"
+            )?;
+            writeln!(self.out, " blocks={} bytes={} pinned={}", of.blocks, of.bytes, of.pinned_bytes)?;
+        }
+        Ok(())
     }
 
     fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, c: &HeapCounts) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Annotations of programs: marks, sections, pools.
 
-use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section};
+use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section, SectionsLeft};
 use heapscribe_analyze::calls::{CallCounts, StackCalls};
 use serde::Serialize;
 
@@ -36,6 +36,30 @@ pub struct SectionJson {
     stacks: Vec<SectionStackJson>,
     calls: KindsJson,
     calls_by_stack: Vec<StackCallsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<SectionsLeftJson>,
+}
+
+/// What sections had left when their process was looked at.
+#[derive(Serialize)]
+struct SectionsLeftJson {
+    sections: u64,
+    blocks: u64,
+    live_bytes: u64,
+    pinned_bytes: u64,
+    most_pinned_bytes: u64,
+}
+
+impl SectionsLeftJson {
+    fn of(left: &SectionsLeft) -> Option<SectionsLeftJson> {
+        (left.sections > 0).then_some(SectionsLeftJson {
+            sections: left.sections,
+            blocks: left.live.blocks,
+            live_bytes: left.live.bytes,
+            pinned_bytes: left.pinned_bytes,
+            most_pinned_bytes: left.most_pinned_bytes,
+        })
+    }
 }
 
 /// Calls of the heap by what they were for.
@@ -139,6 +163,7 @@ pub fn sections(a: &Answer, names: &NamedStacks<'_>) -> Vec<SectionJson> {
         stacks: of_section(s, STACKS).into_iter().map(stack).collect(),
         calls: (&s.calls).into(),
         calls_by_stack: s.calls_by_stack.iter().take(STACKS).map(calls).collect(),
+        left: SectionsLeftJson::of(&s.left),
     };
     a.sections.iter().map(section).collect()
 }

@@ -1,7 +1,7 @@
 //! Of what resident memory was made over time, in JSON.
 
 use heapscribe_analyze::memory::PartName;
-use heapscribe_formats::ResidentSample;
+use heapscribe_formats::{ResidentSample, SectionLeft};
 use serde::Serialize;
 
 /// A sample.
@@ -12,6 +12,34 @@ pub struct ResidentJson {
     pinned_bytes: u64,
     sampled: bool,
     parts: Vec<PartJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionLeftJson>,
+}
+
+/// A section that had ended: its name and thread by their numbers, times in ticks of the process.
+#[derive(Serialize)]
+struct SectionLeftJson {
+    name: u32,
+    thread: u32,
+    begin_ticks: u64,
+    end_ticks: u64,
+    blocks: u64,
+    live_bytes: u64,
+    pinned_bytes: u64,
+}
+
+impl From<&SectionLeft> for SectionLeftJson {
+    fn from(of: &SectionLeft) -> SectionLeftJson {
+        SectionLeftJson {
+            name: of.name.0,
+            thread: of.thread.0,
+            begin_ticks: of.begin_ticks,
+            end_ticks: of.end_ticks,
+            blocks: of.blocks,
+            live_bytes: of.bytes,
+            pinned_bytes: of.pinned_bytes,
+        }
+    }
 }
 
 /// A part of it.
@@ -32,6 +60,7 @@ impl ResidentJson {
             pinned_bytes: sample.pinned_bytes,
             sampled: sample.is_sampled,
             parts: shown.map(|(part, bytes)| PartJson { name: part.key(), bytes }).collect(),
+            sections: sample.sections.iter().map(SectionLeftJson::from).collect(),
         }
     }
 

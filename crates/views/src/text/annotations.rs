@@ -9,7 +9,7 @@ use super::out::{Out, heading};
 use super::stack_list::StackPrinter;
 use crate::annotations::{of_pools, of_section};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{bytes, count, counted, duration, percent};
+use heapscribe_units::{bytes, count, counted, duration, percent, short_bytes};
 
 /// Stacks of each section.
 pub const STACKS: usize = 3;
@@ -68,6 +68,9 @@ fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter
         writeln!(out, "  {}: {}", shown(&section.name), times(section))?;
         writeln!(out, "      allocated inside: {} in {}", bytes(a.bytes), counted(a.blocks, "block"))?;
         writeln!(out, "      calls inside: {}", kinds(&section.calls))?;
+        if section.left.sections > 0 {
+            writeln!(out, "      {}", left(section))?;
+        }
         for (i, stack) in of_section(section, STACKS).into_iter().enumerate() {
             let share = percent(stack.held.bytes, a.bytes);
             let figures =
@@ -88,6 +91,27 @@ pub fn kinds(kinds: &CallCounts) -> String {
     ];
     let some: Vec<_> = of_kind.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
     if some.is_empty() { "none".to_owned() } else { some.join(", ") }
+}
+
+/// What sections left behind, as far as their process was looked at.
+fn left(section: &Section) -> String {
+    let of = &section.left;
+    let what = format!("{} in {}", bytes(of.live.bytes), counted(of.live.blocks, "block"));
+    let pinned = short_bytes(of.pinned_bytes);
+    let seen = match (of.sections, section.ended) {
+        (1, 1) => String::new(),
+        (n, ended) if n >= ended => {
+            format!(" (in all; at most {} after one)", short_bytes(of.most_pinned_bytes))
+        }
+        (n, _) => {
+            format!(
+                " (after the {} looked at; at most {} after one)",
+                count(n),
+                short_bytes(of.most_pinned_bytes)
+            )
+        }
+    };
+    format!("ended; what it left pins {pinned} of nearly empty pages: {what}{seen}")
 }
 
 fn times(section: &Section) -> String {
