@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Plot(PlotArgs),
     Replay(ReplayArgs),
     PoolSize(PoolSizeArgs),
-    Diff(DiffArgs),
+    Diff(Box<DiffArgs>),
     Check(Box<CheckArgs>),
     #[command(alias = "collect")]
     Recover(RecoverArgs),
