@@ -7,10 +7,10 @@ cd "$(dirname "$0")/.."
 files=()
 for file in "$@"; do files+=("$(realpath "$file")"); done
 target=${CARGO_TARGET_DIR:-target}
-cargo build --release -q -p heapscribe-formats --example memtrace_speed
+cargo bench -q -p heapscribe-formats --bench memtrace_speed --no-run
 cargo build --release -q -p heapscribe
 echo "$(date -u '+%Y-%m-%d %H:%M UTC'), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)"
-"$target/release/examples/memtrace_speed" "${files[@]}"
+cargo bench -q -p heapscribe-formats --bench memtrace_speed -- "${files[@]}"
 # The program with its output thrown away: what a user waits, and the largest resident size.
 for file in "${files[@]}"; do
     for how in "dump --style memtrace" "dump --style memtrace --no-stacks" report; do

@@ -12,7 +12,7 @@
 //! ```
 //! All try the release build. That of programs is in `programs`. The tests themselves are `crates/heapscribe/tests/e2e`;
 //! a campaign only says how often. That of
-//! sampling records a program in full, samples that trace `RUNS` times (`examples/resample.rs` of
+//! sampling records a program in full, samples that trace `RUNS` times (`benches/resample.rs` of
 //! heapscribe-bench), and has the recorder sample the program `RECORDS` times.
 
 use std::process::{Command, ExitCode};
@@ -115,8 +115,7 @@ fn sample(runs: usize, records: usize, mean_bytes: usize) -> bool {
     let trace = |name: String| directory.join(name).to_string_lossy().into_owned();
     let full = trace("full.hst".to_owned());
     let mut held = cargo(&["build", "--release", "-q", "-p", "heapscribe"]) && record(&full, &[]);
-    let mut arguments =
-        vec!["run", "--release", "-q", "-p", "heapscribe-bench", "--example", "resample", "--"];
+    let mut arguments = vec!["bench", "-q", "-p", "heapscribe-bench", "--bench", "resample", "--"];
     let (number, mean) = (runs.to_string(), mean_bytes.to_string());
     arguments.extend([full.as_str(), number.as_str(), mean.as_str()]);
     let sampled: Vec<String> = (1..=records).map(|seed| trace(format!("{seed}.hst"))).collect();

@@ -1,7 +1,7 @@
 //! How fast memtrace files are read and written, on one core, from and to memory: the fastest of several
 //! runs, as other programs can only slow one down.
 //!
-//! `cargo run --release -p heapscribe-formats --example memtrace_speed -- FILE.ctf ...`
+//! `cargo bench -p heapscribe-formats --bench memtrace_speed -- FILE.ctf ...`
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -34,7 +34,7 @@ struct Trace {
 }
 
 fn main() {
-    for path in std::env::args().skip(1) {
+    for path in std::env::args().skip(1).filter(|a| a != "--bench") {
         let bytes = std::fs::read(&path).expect("a file");
         let events = decode(&bytes, false).0;
         let n = events as f64 / 1e6;

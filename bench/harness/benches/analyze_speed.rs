@@ -1,5 +1,5 @@
 //! How many events a second the analysis takes, events being in memory already:
-//! `cargo run --release -p heapscribe-bench --example analyze_speed [threads] [M events] [script]`. The program repeats a script of
+//! `cargo bench -p heapscribe-bench --bench analyze_speed -- [threads] [M events] [script]`. The program repeats a script of
 //! so many operations as loops do; without one it does something else each time, which no processor can
 //! foresee. `-- FILE` measures a trace, and counts how often its chunks are read.
 

@@ -1,7 +1,7 @@
 //! How fast traces of Go's are read, on one core, from memory: the fastest of several runs, as other
 //! programs can only slow one down. Reading is both passes: names and places, then events by time.
 //!
-//! `cargo run --release -p heapscribe-formats --example gotrace_speed -- FILE.trace ...`
+//! `cargo bench -p heapscribe-formats --bench gotrace_speed -- FILE.trace ...`
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ const TURNS: usize = 5;
 const TURN_SECONDS: f64 = 0.1;
 
 fn main() {
-    for path in std::env::args().skip(1) {
+    for path in std::env::args().skip(1).filter(|a| a != "--bench") {
         let bytes = std::fs::read(&path).expect("a file");
         let trace = Trace::open(&*bytes).expect("a trace of Go's");
         let events = trace.events() as f64;

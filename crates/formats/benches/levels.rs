@@ -1,6 +1,6 @@
 //! How small and how fast the levels of zstd make a plausible stream of events, and how fast it is read.
 //!
-//! `cargo run --release -p heapscribe-formats --example levels`
+//! `cargo bench -p heapscribe-formats --bench levels`
 
 use std::hint::black_box;
 use std::time::Instant;

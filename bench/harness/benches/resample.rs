@@ -1,5 +1,5 @@
 //! Samples a full trace again and again and says how often the ranges of the estimates hold the truth:
-//! `cargo run --release -p heapscribe-bench --example resample FULL.hst [RUNS [MEAN_BYTES [SAMPLED.hst...]]]`. What is sampled
+//! `cargo bench -p heapscribe-bench --bench resample -- FULL.hst [RUNS [MEAN_BYTES [SAMPLED.hst...]]]`. What is sampled
 //! is the events of the full trace, by the rules that the recorder follows; traces of the same program
 //! that a recorder sampled can be named behind.
 
@@ -316,7 +316,7 @@ fn open(path: &str) -> Trace<Vec<u8>> {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let number = |n: usize, default| arguments.get(n).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (runs, mean_bytes) = (number(1, 200), number(2, 64 << 10));
     let trace = open(arguments.first().map_or("run.hst", String::as_str));
