@@ -16,7 +16,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-heap-libs", &["heapscribe-interpose", "heapscribe-nolibc", "heapscribe-alloc"]),
     ("heapscribe-formats", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-formats", "heapscribe-units", "heapscribe-wire"]),
-    ("heapscribe-analyze-tests", &["heapscribe-analyze", "heapscribe-formats", "heapscribe-wire"]),
+    (
+        "heapscribe-analyze-tests",
+        &["heapscribe-analyze", "heapscribe-formats", "heapscribe-units", "heapscribe-wire"],
+    ),
+    ("heapscribe-formats-tests", &["heapscribe-wire"]),
     ("heapscribe-index", &["heapscribe-analyze", "heapscribe-formats", "heapscribe-wire"]),
     ("heapscribe-aos-log", &["heapscribe-wire"]),
     ("heapscribe-replay", &["heapscribe-alloc"]),
