@@ -63,7 +63,7 @@ pub struct Answer {
     pub peak: Peak,
     /// Where the heap rose steeply to its peak, and fell again: when that began.
     pub ascent: Option<Ascent>,
-    /// When resident memory was most above the heap for a while; none where it never was, or was not sampled.
+    /// When resident memory was most above the heap for a while; none where it was not sampled for so long.
     pub resident: Option<Resident>,
     /// Of a ring, where it was higher before the window, and that is known.
     pub whole_peak: Option<WholePeak>,

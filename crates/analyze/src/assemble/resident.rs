@@ -10,7 +10,8 @@ use crate::answer::{Resident, Timeline};
 use crate::findings::limits::RESIDENT_EXCESS_LASTS_PERCENT;
 use crate::input::ProcessFacts;
 
-/// The moment; none where resident memory never was above the heap, or was not sampled for so long.
+/// The moment; none where resident memory was not sampled for so long. It may have no excess: a program that forks was
+/// said never to have been sampled.
 pub(super) fn resident(timeline: &Timeline, processes: &[ProcessFacts], begin_ns: u64) -> Option<Resident> {
     let mut times: Vec<u64> =
         processes.iter().flat_map(|process| &process.rss).map(|rss| rss.mono_ns).collect();
@@ -26,7 +27,7 @@ pub(super) fn resident(timeline: &Timeline, processes: &[ProcessFacts], begin_ns
             Some(Resident { time_ns: pair[1] - begin_ns, anonymous_bytes, heap_bytes })
         })
         .collect();
-    lasting(&moments).filter(|resident| resident.excess_bytes() > 0)
+    lasting(&moments)
 }
 
 /// Of each part of the recording that is long enough the moment with the least excess; of these the one with the most.
@@ -119,5 +120,7 @@ mod tests {
         let mut of_child = [60; 30];
         of_child[10..].fill(75);
         check(&[60; 30], &of_child, Some((10, 75)));
+        // Nothing of its own: it was sampled all the same.
+        check(&[0; 30], &[60; 30], Some((1, 0)));
     }
 }

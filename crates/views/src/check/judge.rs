@@ -11,8 +11,9 @@ use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
 use super::calls::{self, ForbiddenCalls};
+use super::leaks::{leaked, leaked_per_stack};
 use super::rule::{Forbidden, Limited, Rule};
-use super::subject::{Leak, Subject, Worst};
+use super::subject::{Subject, Worst};
 use super::unit::Unit;
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use heapscribe_units::{counted, duration};
@@ -40,7 +41,9 @@ pub fn limit(
         gaps.push("only sampled calls were timed".to_owned());
     }
     let doubt = if subject.is_bounded { Doubt::Losses(&subject.causes) } else { Doubt::Samples };
-    let (verdict, mut why) = decide(&figure, limit, &gaps, doubt, limited.only_grows(), limited.unit());
+    // The peak was at least as high as its lower bound, whatever is missing.
+    let only_grows = limited.only_grows() || (limited == Limited::Peak && subject.is_bounded);
+    let (verdict, mut why) = decide(&figure, limit, &gaps, doubt, only_grows, limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
         why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
     }
@@ -180,59 +183,6 @@ fn scaled(figure: &Figure, by: f64) -> Figure {
         low: figure.low * by,
         high: figure.high * by,
     }
-}
-
-/// Leaks that no suppression accepts, the largest first.
-fn unsuppressed(subject: &Subject, of: fn(&Amount) -> u64) -> Vec<&Leak> {
-    let mut leaks: Vec<&Leak> = subject.leaks.iter().filter(|leak| leak.suppressed.is_none()).collect();
-    leaks.sort_by_key(|leak| (std::cmp::Reverse(of(&leak.amount)), leak.stack));
-    leaks
-}
-
-fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
-    let is_of_blocks = limited == Limited::LeakedBlocks;
-    let leaks =
-        unsuppressed(subject, if is_of_blocks { |amount| amount.blocks } else { |amount| amount.bytes });
-    let whole = if is_of_blocks { subject.leaked.blocks } else { subject.leaked.bytes };
-    let figure = if leaks.len() == subject.leaks.len() {
-        whole
-    } else {
-        let of = |leak: &&Leak| if is_of_blocks { leak.estimate.blocks } else { leak.estimate.bytes };
-        let parts: Vec<Figure> = leaks.iter().map(of).collect();
-        let sum = |of: fn(&Figure) -> f64| parts.iter().map(of).sum();
-        let value = sum(|part| part.value);
-        if subject.is_bounded {
-            Figure { value, variance: 0.0, low: sum(|part| part.low), high: sum(|part| part.high) }
-        } else {
-            Figure::sum(value, &parts)
-        }
-    };
-    (figure, of_leaks(&leaks, top))
-}
-
-fn leaked_per_stack(subject: &Subject) -> (Figure, Worst) {
-    let leaks = unsuppressed(subject, |amount| amount.bytes);
-    let mut figure = leaks.first().map_or(exact(0.0), |leak| leak.estimate.bytes);
-    figure.low = leaks.iter().map(|leak| of_one_stack(leak)).fold(0.0, f64::max).min(figure.high);
-    if subject.is_bounded {
-        // Another stack may have leaked more than was seen.
-        let most = leaks.iter().map(|leak| leak.estimate.bytes.high).fold(figure.high, f64::max);
-        let is_known = subject.leaked.bytes.high <= subject.leaked.bytes.low;
-        figure.high = if is_known { most } else { subject.leaked.bytes.high };
-    }
-    // One stack breaks the rule; those after it may, too.
-    (figure, of_leaks(&leaks, leaks.len().min(1)))
-}
-
-/// What one stack has of a leak at least: stacks that are not known are as many as there are blocks, at most.
-fn of_one_stack(leak: &Leak) -> f64 {
-    let stacks = if leak.is_of_no_stack { leak.amount.blocks.max(1) } else { 1 };
-    (leak.estimate.bytes.low / stacks as f64).ceil()
-}
-
-fn of_leaks(leaks: &[&Leak], top: usize) -> Worst {
-    let culprit = |leak: &&Leak| Culprit { stack: leak.stack, what: Evidence::Blocks(leak.amount) };
-    Worst { culprits: leaks.iter().take(top).map(culprit).collect(), more: leaks.len().saturating_sub(top) }
 }
 
 /// A rule of which there is nothing to look at.

@@ -11,6 +11,7 @@ mod by_rule;
 pub mod calls;
 pub mod evicted;
 pub mod judge;
+mod leaks;
 pub mod no_findings;
 mod pattern;
 pub mod rule;

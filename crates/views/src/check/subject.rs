@@ -83,6 +83,8 @@ pub struct Subject {
     pub by_slowest: Worst,
     /// Whether only samples were recorded, at least at times.
     pub is_sampled: bool,
+    /// A stack of fewer bytes may have gone without a sample; 0 where nothing is estimated.
+    pub unseen_bytes: u64,
     /// Whether figures that losses have touched have a range in which the truth lies.
     pub is_bounded: bool,
     /// What was never freed of which the stacks are not known, so that suppressions may be meant for it.
@@ -165,6 +167,9 @@ impl Subject {
             in_busiest: Worst::default(),
             by_slowest: Worst::default(),
             is_sampled: sampling.is_some(),
+            unseen_bytes: sampling
+                .filter(|sampling| sampling.has_estimates())
+                .map_or(0, Sampling::unseen_below_bytes),
             is_bounded: bounds.is_some(),
             of_no_stack,
             unended: OpenEnd::of(process).map(|open| open.gap().to_owned()),
