@@ -29,8 +29,8 @@ use crate::summary::Summary;
 use crate::tap::SharedTap;
 use crate::watch::{SnapshotCounts, Watch};
 
-/// Sessions that begin, and that end, in one pass at most: a service may start and end thousands at once, and whoever
-/// waits for a pass to be over has to go on meanwhile.
+/// Sessions that begin, and that end, in one pass at most while somebody looks on, who has to go on meanwhile: a service may
+/// start and end thousands at once. All others have them in one pass: `recover` makes only one.
 const CHANGES_A_PASS: usize = 256;
 
 /// Drains all sessions of one base directory into one trace.
@@ -58,6 +58,8 @@ pub struct Drain {
     rest_of: Option<Rc<Held>>,
     /// Whether sessions stay until the trace is whole.
     keeps: bool,
+    /// How many sessions begin, and end, in one pass at most.
+    changes_a_pass: usize,
 }
 
 impl Drain {
@@ -97,6 +99,7 @@ impl Drain {
             except: Vec::new(),
             rest_of: None,
             keeps: false,
+            changes_a_pass: usize::MAX,
         }
     }
 
@@ -118,6 +121,7 @@ impl Drain {
     /// Has somebody look on.
     pub fn tap(&mut self, tap: SharedTap) {
         self.output.tap(tap);
+        self.changes_a_pass = CHANGES_A_PASS;
     }
 
     /// Has what open chunks hold so far pass by who looks on.
@@ -200,7 +204,7 @@ impl Drain {
             }
         }
         let ended = self.sessions.iter().filter_map(|(&key, session)| Some((key, session.how_ended()?)));
-        let ended: Vec<_> = ended.take(CHANGES_A_PASS).collect();
+        let ended: Vec<_> = ended.take(self.changes_a_pass).collect();
         busy |= !ended.is_empty();
         self.output.heaps.forget(); // what they made is there by now
         for (key, how) in ended {
@@ -223,7 +227,7 @@ impl Drain {
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
         let mut taken_up = 0;
         for key in new {
-            if taken_up == CHANGES_A_PASS {
+            if taken_up == self.changes_a_pass {
                 break;
             }
             let Some(mut session) = SessionDrain::open(&self.base, key, self.keeps) else { continue };
@@ -337,11 +341,7 @@ mod tests {
     use super::*;
 
     /// A session whose process has ended.
-    fn leave_session(base: &Path) {
-        leave_session_of(base, 0x7fff_fff0);
-    }
-
-    fn leave_session_of(base: &Path, pid: u32) {
+    fn leave_session(base: &Path, pid: u32) {
         let session = base_directory::session_path(base, SessionKey { pid, created_mono_ns: 1 });
         fs::create_dir(&session).unwrap();
         let mut head = [0; HEAD_FILE_BYTES];
@@ -365,24 +365,24 @@ mod tests {
         assert!(drain.is_over_unless(|_| {
             looks += 1;
             if looks == 1 {
-                leave_session(&base);
+                leave_session(&base, 0x7fff_fff0);
             }
             false
         }));
         assert_eq!((looks, drain.finish(None).0.processes), (2, 1));
     }
 
-    /// 2,000 programs that began and ended within seconds held up an agent for minutes: a directory of all of them was read
-    /// for each.
+    /// 2,000 programs of some seconds held up an agent for minutes: a directory of all was read for each.
     #[test]
     fn thousands_of_processes_are_taken_up_in_parts_and_the_directory_is_not_read_for_each() {
         let place = tempfile::tempdir().unwrap();
         let base = place.path().join("base");
         fs::create_dir(&base).unwrap();
         let n = 3 * CHANGES_A_PASS as u32 / 2;
-        (0..n).for_each(|i| leave_session_of(&base, 0x7fff_0000 + i));
+        (0..n).for_each(|i| leave_session(&base, 0x7fff_0000 + i));
         let trace = place.path().join("run.hst");
         let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
+        drain.changes_a_pass = CHANGES_A_PASS;
         for left in [n - CHANGES_A_PASS as u32, 0] {
             drain.pass();
             assert_eq!(base_directory::sessions(&base).count(), left as usize);
@@ -390,5 +390,11 @@ mod tests {
         assert!(drain.output.heaps.listings() <= 4, "{} listings", drain.output.heaps.listings());
         assert!(drain.is_over());
         assert_eq!(drain.finish(None).0.processes, u64::from(n));
+        // As `recover` does: sessions that one pass did not take up would have been removed unread.
+        (0..n).for_each(|i| leave_session(&base, 0x7fff_0000 + i));
+        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
+        drain.keep_sessions();
+        drain.pass();
+        assert_eq!((drain.living(), drain.finish(None).0.written_sessions.len()), (0, n as usize));
     }
 }

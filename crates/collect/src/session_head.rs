@@ -53,8 +53,7 @@ impl SessionHead {
     /// What was recorded of it, when that was nothing for a time.
     pub(super) fn modes(&self, directory: &Path, created_mono_ns: u64) -> Vec<ModeChange> {
         let now = read_head(&self.file, |head| head.mode).unwrap_or_default();
-        let modes = mode_changes::modes(directory, created_mono_ns, now);
-        if modes.iter().any(|change| change.mode == Mode::Off) { modes } else { Vec::new() }
+        mode_changes::modes_with_off(directory, created_mono_ns, now)
     }
 
     fn word(&self, offset: usize) -> u64 {
