@@ -49,6 +49,12 @@ pub fn modes(directory: &Path, began_mono_ns: u64, now: Mode) -> Vec<ModeChange>
     modes
 }
 
+/// The same where that was nothing for a time; else none, as everything is in the head.
+pub fn modes_with_off(directory: &Path, began_mono_ns: u64, now: Mode) -> Vec<ModeChange> {
+    let modes = modes(directory, began_mono_ns, now);
+    if modes.iter().any(|change| change.mode == Mode::Off) { modes } else { Vec::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -215,6 +215,11 @@ pub fn of_cut(snapshot: &Snapshot) -> Option<String> {
     }
 }
 
+/// What a table of live blocks lacks since nothing was recorded for a time, in words.
+pub fn of_off(snapshot: &Snapshot) -> Option<String> {
+    snapshot.was_off().then(|| "recording was off for a time before".to_owned())
+}
+
 /// What of the losses touches figures, in words.
 pub fn causes(answer: &Answer) -> Vec<String> {
     Missing::of(answer).causes()

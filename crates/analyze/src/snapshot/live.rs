@@ -1,8 +1,9 @@
 //! What is live in a process, by stack, thread, size and age.
 
-use heapscribe_formats::{HowEnded, LiveTable, Process};
+use heapscribe_formats::{HowEnded, LiveTable, ModeChange, Process};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::mode::Mode;
 
 use crate::answer::estimate::{self, Estimate, StackEstimates};
 use crate::answer::{
@@ -137,15 +138,23 @@ impl Snapshot {
         self.missing_blocks > 0 || self.lacks_end
     }
 
+    /// Whether recording was off for a time before: what was allocated then is not in the table.
+    pub fn was_off(&self) -> bool {
+        let is_before = |change: &&ModeChange| change.mono_ns <= self.table.mono_ns;
+        let mut modes = self.process.end.iter().flat_map(|end| &end.modes).filter(is_before);
+        modes.any(|change| change.mode == Mode::Off)
+    }
+
     /// Between what all that is live lies; `None` where the table has all of it, or samples. A block without a slot is
     /// counted when it is allocated, and unknown when it is freed; one whose event was lost has no slot, and leaves it.
-    /// Of blocks that are missing of the file their number is known; nobody knows what of estimates is missing with them.
+    /// Of blocks that are missing of the file their number is known; nobody knows what of estimates is missing with them,
+    /// nor what was allocated while recording was off.
     pub fn bounds(&self) -> Option<Bounds> {
-        let lost = self.lost_events();
+        let (lost, was_off) = (self.lost_events(), self.was_off());
         if self.sampling.is_some() {
-            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
+            return (self.missing_blocks > 0 || was_off).then(|| Bounds::between(Amount::default(), None));
         }
-        if lost == 0 && self.untracked() == 0 && !self.is_cut() {
+        if lost == 0 && self.untracked() == 0 && !self.is_cut() && !was_off {
             return None;
         }
         let in_table = self.live.blocks.saturating_add(self.missing_blocks);
@@ -165,8 +174,11 @@ impl Snapshot {
         let low = self.live.bytes.saturating_sub(stale.saturating_mul(largest));
         let high = most.blocks.saturating_add(lost);
         Some(Bounds {
-            blocks: Range { low: in_table.saturating_sub(stale), high: (!self.lacks_end).then_some(high) },
-            bytes: Range { low, high: (lost == 0 && !self.is_cut()).then_some(most.bytes) },
+            blocks: Range {
+                low: in_table.saturating_sub(stale),
+                high: (!self.lacks_end && !was_off).then_some(high),
+            },
+            bytes: Range { low, high: (lost == 0 && !self.is_cut() && !was_off).then_some(most.bytes) },
         })
     }
 

@@ -44,6 +44,16 @@ fn pid_of(dir: &Path, program: &str) -> Option<u32> {
 /// Runs the five phases of modes.c in the place, each in its mode, where one is set; each phase has its own
 /// function.
 fn run_phases<'a>(place: &'a Place, options: &[&str], modes: [Option<&str>; 5]) -> (Run<'a>, Ended) {
+    run_phases_and(place, options, modes, |_, _| ())
+}
+
+/// The same; `before_last` has the directory of sessions and the pid, before the last phase.
+fn run_phases_and<'a>(
+    place: &'a Place,
+    options: &[&str],
+    modes: [Option<&str>; 5],
+    before_last: impl Fn(&Path, u32),
+) -> (Run<'a>, Ended) {
     let (dir, steps) = (place.path("sessions"), place.path("steps"));
     std::fs::create_dir(&dir).unwrap();
     std::fs::create_dir(&steps).unwrap();
@@ -57,6 +67,9 @@ fn run_phases<'a>(place: &'a Place, options: &[&str], modes: [Option<&str>; 5]) 
     for (phase, mode) in (1..).zip(modes) {
         if let Some(mode) = mode {
             ctl(&dir, pid, &["mode", mode]);
+        }
+        if phase == 5 {
+            before_last(&dir, pid);
         }
         std::fs::write(steps.join(phase.to_string()), "").unwrap();
         until("the phase is over", || steps.join(format!("done{phase}")).exists());
@@ -167,8 +180,17 @@ fn a_seed_makes_the_same_samples() {
 fn a_time_that_was_not_recorded_is_named() {
     let place = Place::new();
     let modes = [None, None, Some("off"), Some("full"), None];
-    let (run, Ended { code, stderr, .. }) = run_phases(&place, &[], modes);
+    let snapshot = place.path("snapshot.hst");
+    let take_snapshot = |dir: &Path, pid: u32| {
+        let mut command = heapscribe();
+        command.arg("snapshot").arg(pid.to_string()).arg("--session-dir").arg(dir).arg("-o").arg(&snapshot);
+        assert!(command.output().unwrap().status.success());
+    };
+    let (run, Ended { code, stderr, .. }) = run_phases_and(&place, &[], modes, take_snapshot);
     assert_eq!(code, 0, "{stderr}");
+    let live = Report::of(&snapshot).json;
+    assert!(live["exact"] == false && live["bounds"]["bytes"]["high"].is_null(), "{live}");
+    assert_eq!(live["bounds"]["blocks"]["low"], live["live"]["blocks"]);
     for words in ["nothing was recorded of 1 process", "peak: at least ", "not freed: at least "] {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }

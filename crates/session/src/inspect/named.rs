@@ -92,7 +92,8 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
     let definitions = session.definitions(0, named.defs_committed);
     let image = Image::of(named.live_units, pieces);
     let (name, moment, held) = (Some(lossy(named.name)), moment(&named), Duration::ZERO);
-    Ok(Snapshot { head, name, moment, exactness, records, definitions, held, pages: None, image })
+    let (modes, pages) = (session.modes(&head.get()), None);
+    Ok(Snapshot { head, name, moment, exactness, records, definitions, modes, held, pages, image })
 }
 
 /// Writes a snapshot under a name into its session, as if the program had taken it; its number there.

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use heapscribe_formats::model::ModeChange;
 use heapscribe_wire::chunk::{HEADER_BYTES, Header};
 use heapscribe_wire::head::{BadHead, HEAD_FILE_BYTES, HOLD_OFFSET, Head};
 use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
@@ -14,6 +15,7 @@ use crate::files::{open_file, read_up_to};
 use crate::head::read_records;
 use crate::key::SessionKey;
 use crate::liveness::{self, Alive};
+use crate::mode_changes::modes_with_off;
 use heapscribe_diagnostics::Problem;
 
 /// A head as it was at a moment.
@@ -139,6 +141,11 @@ impl SessionReader {
         let n = read_up_to(&self.defs, &mut bytes, from);
         bytes.truncate(n);
         bytes
+    }
+
+    /// What was recorded of the process, when that was nothing for a time.
+    pub(super) fn modes(&self, head: &Head<'_>) -> Vec<ModeChange> {
+        modes_with_off(&self.directory, head.created_mono_ns, head.mode)
     }
 
     /// The headers of its chunks, of those too that are empty now.

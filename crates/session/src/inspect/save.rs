@@ -134,6 +134,7 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
         how,
         ended_mono_ns,
         lost_note: problems.join("; "),
+        modes: snapshot.modes.clone(),
         ..process_end(&head, &snapshot.records)
     };
     writer.process_end(process, &end, &mut out);

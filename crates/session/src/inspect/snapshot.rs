@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use heapscribe_formats::model::ModeChange;
 use heapscribe_wire::live::ticks_ahead;
 use heapscribe_wire::live::walk::{Live, TableError, Units, seen_words, walk};
 use heapscribe_wire::operation::Record;
@@ -42,6 +43,8 @@ pub struct Snapshot {
     pub records: Vec<Record>,
     /// What the numbers in it mean.
     pub definitions: Vec<u8>,
+    /// What was recorded of the process, when that was nothing for a time.
+    pub modes: Vec<ModeChange>,
     /// How long the process's threads were held back.
     pub held: Duration,
     /// What the process had mapped, when that was asked for.
@@ -68,8 +71,9 @@ impl Snapshot {
             (session.chunks(&head.get()), session.definitions(0, head.get().defs_committed))
         };
         let moment = moment.with_ticks(&head.get(), &chunks);
+        let (modes, name, pages) = (session.modes(&head.get()), None, None);
         let mut snapshot =
-            Snapshot { head, name: None, moment, exactness, records, definitions, held, pages: None, image };
+            Snapshot { head, name, moment, exactness, records, definitions, modes, held, pages, image };
         snapshot.not_before_its_blocks();
         Ok((snapshot, seen))
     }

@@ -10,7 +10,7 @@ use heapscribe_formats::LiveRole;
 use super::bounds::{self, Shown};
 use super::stack_list::StackPrinter;
 use super::{Out, estimate, heading, losses, tables};
-use crate::losses::of_cut;
+use crate::losses::{of_cut, of_off};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
 
@@ -188,7 +188,7 @@ impl LiveReport<'_> {
 pub fn live_bounds(snapshot: &Snapshot) -> Option<String> {
     let live = bounds::amount(&snapshot.bounds()?);
     let causes = crate::losses::of_table(snapshot.untracked(), snapshot.lost_events());
-    let causes: Vec<_> = causes.into_iter().chain(of_cut(snapshot)).collect();
+    let causes: Vec<_> = causes.into_iter().chain(of_cut(snapshot)).chain(of_off(snapshot)).collect();
     Some(format!("{live} are live: {}", causes.join("; ")))
 }
 
