@@ -11,7 +11,6 @@ use heapscribe_session::{
 };
 use heapscribe_wire::head::{Head, Leaving, SharedHead, stage};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
-use heapscribe_wire::mode::Mode;
 use heapscribe_wire::operation;
 
 /// The head's file.
