@@ -2,8 +2,6 @@
 //! one release store of the length.
 #![allow(unsafe_code)]
 
-use core::sync::atomic::Ordering;
-
 use heapscribe_nolibc::sys;
 use heapscribe_wire::chunk::{Opening, SharedHeader};
 use heapscribe_wire::head::LossReason;
@@ -13,7 +11,7 @@ use heapscribe_wire::record::{Event, Note, put_latency};
 
 use crate::live::resume_operation;
 use crate::log::OpenChunk;
-use crate::platform::{clock, memory};
+use crate::platform::clock;
 use crate::state::{Lost, Session, Thread};
 use crate::{modules, program};
 
@@ -169,7 +167,6 @@ fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {
     thread.sequence.set(sequence + 1);
     let begin_ticks = session.ticks().max(thread.last_ticks.get());
     thread.last_ticks.set(begin_ticks);
-    session.head.own_bytes.store(memory::in_use_bytes() as u64, Ordering::Relaxed);
     chunk.header.begin(&Opening {
         thread: thread.id.get().0,
         sequence,

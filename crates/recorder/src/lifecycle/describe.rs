@@ -36,7 +36,7 @@ pub(super) fn describe(session: &Session, is_child: bool, created: Created) {
     head.created_mono_ns.store(created.mono_ns, Ordering::Relaxed);
     head.created_real_ns.store(clock::realtime_ns(), Ordering::Relaxed);
     head.parent_created_mono_ns.store(parent_created, Ordering::Relaxed);
-    head.own_bytes.store(memory::in_use_bytes() as u64, Ordering::Relaxed);
+    memory::publish_in(&head.own_bytes);
     head.pid_namespace.store(sys::pid_namespace(), Ordering::Relaxed);
     name_program(head);
     head.state.store(state::RECORDING, Ordering::Relaxed);

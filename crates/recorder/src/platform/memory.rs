@@ -1,8 +1,8 @@
 //! The recorder's own memory: private pages that core dumps leave out, emptied in a forked child.
 #![allow(unsafe_code)]
 
-use core::ptr::NonNull;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use heapscribe_alloc::arena::Arena;
 use heapscribe_nolibc::sys::{self, Advice};
@@ -23,7 +23,9 @@ pub(crate) fn pages(len_bytes: usize) -> Option<NonNull<u8>> {
 /// kernel gives none, or the arena is sealed.
 pub(crate) fn alloc(len_bytes: usize, _held: &Held<'_>) -> Option<NonNull<u8>> {
     // SAFETY: a process has one session and so one lock, and it is held: no other thread is in the arena.
-    unsafe { ARENA.alloc(len_bytes) }
+    let memory = unsafe { ARENA.alloc(len_bytes) };
+    publish();
+    memory
 }
 
 /// The same while there is no lock yet.
@@ -39,8 +41,26 @@ pub(crate) unsafe fn alloc_alone(len_bytes: usize) -> Option<NonNull<u8>> {
 static EMPTY_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes of private memory in use: what of the program's resident memory is not its own.
-pub(crate) fn in_use_bytes() -> usize {
+fn in_use_bytes() -> usize {
     ARENA.used_bytes().saturating_sub(EMPTY_BYTES.load(Ordering::Relaxed))
+}
+
+/// Where others see how much is in use.
+static PUBLISHED: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// Keeps up to date in this word how much is in use. At once: a table that grows was taken for the program's until the
+/// next chunk, 8 MiB for 100 ms of an import.
+pub(crate) fn publish_in(word: &'static AtomicU64) {
+    PUBLISHED.store(ptr::from_ref(word).cast_mut(), Ordering::Relaxed);
+    publish();
+}
+
+fn publish() {
+    let word = PUBLISHED.load(Ordering::Relaxed);
+    // SAFETY: null, or a word that lives for ever.
+    if let Some(word) = unsafe { word.as_ref() } {
+        word.store(in_use_bytes() as u64, Ordering::Relaxed);
+    }
 }
 
 /// Of what was allocated so many bytes have no pages, or next to none.
@@ -59,6 +79,7 @@ pub(crate) unsafe fn discard(begin: usize, end: usize) {
         // SAFETY: the caller's: whole pages of ours that may turn to zero. Locked pages cannot be discarded, and stay.
         if unsafe { sys::advise(begin as *mut u8, end - begin, Advice::DontNeed) }.is_ok() {
             count_empty(end - begin);
+            publish();
         }
     }
 }
@@ -85,6 +106,8 @@ pub(crate) unsafe fn restart_in_child() {
         }
     }
     EMPTY_BYTES.store(0, Ordering::Relaxed);
+    // The word is the parent's.
+    PUBLISHED.store(ptr::null_mut(), Ordering::Relaxed);
     // SAFETY: this is the only thread, and nothing from before is used again; `empty` zeroes the pages one way
     // or the other.
     unsafe { ARENA.restart(empty) };
