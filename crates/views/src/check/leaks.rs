@@ -37,11 +37,12 @@ pub(super) fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure
 /// What was never freed, within its bounds, without what is accepted: what is missing may be of any other stack. (All
 /// that was known was the C library's, and a leak among 2 million lost events passed.)
 fn without(whole: &Figure, accepted: &[Figure], parts: &[Figure]) -> Figure {
-    let sum = |of: fn(&Figure) -> f64, figures: &[Figure]| figures.iter().map(of).sum::<f64>();
-    let (low_of, high_of): (fn(&Figure) -> f64, fn(&Figure) -> f64) = (|part| part.low, |part| part.high);
-    let low = sum(low_of, parts).max(whole.low - sum(high_of, accepted));
-    let high = (whole.high - sum(low_of, accepted)).max(low);
-    Figure { value: sum(|part| part.value, parts).clamp(low, high), variance: 0.0, low, high }
+    let least = |figures: &[Figure]| figures.iter().map(|part| part.low).sum::<f64>();
+    let most = accepted.iter().map(|part| part.high).sum::<f64>();
+    let low = least(parts).max(whole.low - most);
+    let high = (whole.high - least(accepted)).max(low);
+    let value = parts.iter().map(|part| part.value).sum::<f64>().clamp(low, high);
+    Figure { value, variance: 0.0, low, high }
 }
 
 /// The same, or what may have gone without a sample.
