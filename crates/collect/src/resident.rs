@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use heapscribe_convert::resident;
 use heapscribe_formats::model::{ResidentSample, SectionLeft};
+use heapscribe_session::SessionKey;
 use heapscribe_session::inspect;
-use heapscribe_session::{SessionKey, base_directory};
 
 use crate::output::Output;
 use crate::session_drain::SessionDrain;
@@ -115,8 +115,7 @@ impl ResidentWatch {
         let (send, receive) = channel();
         let look = move || {
             let sample = |(key, ended): (SessionKey, Vec<SectionLeft>)| {
-                let path = base_directory::session_path(&base, key);
-                let session = inspect::at(&path).and_then(|path| path.open()).ok()?;
+                let session = inspect::open(&base, key).ok()?;
                 Some((key, resident(&session, &ended).ok()?))
             };
             // Who has stopped listening has no use for it.

@@ -3,13 +3,13 @@
 //!
 //! `cargo bench -p heapscribe-formats --bench gotrace_speed -- FILE.trace ...`
 
-use std::hint::black_box;
+mod timer;
+
 use std::ops::ControlFlow;
 
 use heapscribe_formats::gotrace::{Attached, Meaning, Trace, Writer};
 
-const TURNS: usize = 5;
-const TURN_SECONDS: f64 = 0.1;
+use timer::fastest;
 
 fn main() {
     for path in std::env::args().skip(1).filter(|a| a != "--bench") {
@@ -30,28 +30,6 @@ fn main() {
             events / write_s / 1e6,
         );
     }
-}
-
-/// Seconds of one run. The kernel counts a thread's time some milliseconds late, so that a turn has as many
-/// runs as take much longer than that.
-fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
-    let mut turn = |runs: u32| {
-        let start = cpu_seconds();
-        (0..runs).for_each(|_| drop(black_box(run())));
-        cpu_seconds() - start
-    };
-    let mut runs = 1;
-    while turn(runs) < TURN_SECONDS {
-        runs *= 2;
-    }
-    (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
-}
-
-/// CPU time of this thread so far: on a busy machine waiting for a processor does not count.
-fn cpu_seconds() -> f64 {
-    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
-    ns as f64 / 1e9
 }
 
 fn read(trace: &Trace<&[u8]>) -> u64 {

@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p heapscribe-formats --bench memtrace_speed -- FILE.ctf ...`
 
+mod timer;
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
@@ -10,10 +12,9 @@ use heapscribe_formats::memtrace::{
     Alloc, Event, Heap, Info, LocationCode, Locations, ObjectId, ReadOptions, Reader, WriteOptions, Writer,
 };
 
-const TURNS: usize = 5;
-const TURN_SECONDS: f64 = 0.1;
+use timer::fastest;
 
-/// An event that is reused_frames, its stack as a place in one list of all of them.
+/// An event that is kept, its stack as a place in one list of all of them.
 struct OwnedEvent {
     time_us: i64,
     domain: u16,
@@ -57,28 +58,6 @@ fn main() {
             n / encode_s
         );
     }
-}
-
-/// Seconds of one run. The kernel counts a thread's time some milliseconds late, so that a turn has as many
-/// runs as take much longer than that.
-fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
-    let mut turn = |runs: u32| {
-        let start = cpu_seconds();
-        (0..runs).for_each(|_| drop(black_box(run())));
-        cpu_seconds() - start
-    };
-    let mut runs = 1;
-    while turn(runs) < TURN_SECONDS {
-        runs *= 2;
-    }
-    (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
-}
-
-/// OwnedKind this thread had of a processor so far: waiting for one on a busy machine does not count.
-fn cpu_seconds() -> f64 {
-    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-    let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
-    ns as f64 / 1e9
 }
 
 /// Events, and frames of all stacks.

@@ -31,7 +31,7 @@ pub(crate) fn note(directory: &Path, before: Mode, change: ModeChange) -> std::i
 }
 
 /// What was recorded of a process that began at this time, and whose head says `now`.
-pub fn modes(directory: &Path, began_mono_ns: u64, now: Mode) -> Vec<ModeChange> {
+fn modes(directory: &Path, began_mono_ns: u64, now: Mode) -> Vec<ModeChange> {
     let mut bytes = vec![0; CHANGES_MAX * CHANGE_BYTES];
     let file = open_file(&directory.join(FILE_NAME), false);
     let n = file.map_or(0, |file| read_up_to(&file, &mut bytes, 0));

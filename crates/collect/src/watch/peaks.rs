@@ -34,10 +34,7 @@ impl Peaks {
         self.last = Instant::now();
         let mut before = std::mem::take(&mut self.processes);
         for key in sessions {
-            let open = || {
-                let path = heapscribe_session::base_directory::session_path(base, key);
-                Some((inspect::at(&path).ok()?.open().ok()?, State::default()))
-            };
+            let open = || Some((inspect::open(base, key).ok()?, State::default()));
             let Some((session, mut state)) = before.remove(&key).or_else(open) else { continue };
             if let Ok(head) = session.head() {
                 let bytes = live_bytes(&session.records(&head.get()));

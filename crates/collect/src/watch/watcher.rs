@@ -113,8 +113,7 @@ impl Watch {
     }
 
     fn open(&self, base: &Path, key: SessionKey) -> Option<Watched> {
-        let session =
-            inspect::at(&heapscribe_session::base_directory::session_path(base, key)).ok()?.open().ok()?;
+        let session = inspect::open(base, key).ok()?;
         let states = vec![State::default(); self.plan.triggers.len()];
         Some(Watched { session, began: Instant::now(), states })
     }

@@ -130,6 +130,11 @@ fn newest(all: impl Iterator<Item = SessionPath>) -> Vec<SessionPath> {
     newest
 }
 
+/// Opens a session of a base directory.
+pub fn open(base: &Path, key: SessionKey) -> Result<SessionReader> {
+    at(&base_directory::session_path(base, key))?.open()
+}
+
 /// The session of a directory: its own, or that of the base directory that has no other in it.
 pub fn at(directory: &Path) -> Result<SessionPath> {
     let shown = directory.display().to_string();

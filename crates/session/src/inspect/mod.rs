@@ -21,7 +21,7 @@ mod snapshot;
 mod with_pages;
 
 pub use contents::Contents;
-pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, places};
+pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, open, places};
 pub use last_moment::ENDED;
 pub use named::{NamedFile, list as list_named, save_named};
 pub use pages::SnapshotPages;

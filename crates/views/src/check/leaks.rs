@@ -21,9 +21,9 @@ pub(super) fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure
         unsuppressed(subject, if is_of_blocks { |amount| amount.blocks } else { |amount| amount.bytes });
     let whole = if is_of_blocks { subject.leaked.blocks } else { subject.leaked.bytes };
     let of = |leak: &Leak| if is_of_blocks { leak.estimate.blocks } else { leak.estimate.bytes };
-    let (accepted, parts): (Vec<&Leak>, Vec<&Leak>) =
-        subject.leaks.iter().partition(|leak| leak.suppressed.is_some());
-    let [accepted, parts] = [accepted, parts].map(|of_them| of_them.into_iter().map(of).collect::<Vec<_>>());
+    let accepted: Vec<Figure> =
+        subject.leaks.iter().filter(|leak| leak.suppressed.is_some()).map(of).collect();
+    let parts: Vec<Figure> = leaks.iter().copied().map(of).collect();
     let figure = if accepted.is_empty() {
         whole
     } else if subject.is_bounded {
