@@ -102,8 +102,9 @@ impl State {
         let (mut state, mut images) = (State::default(), Vec::new());
         state.take_lines(lines, &mut images)?;
         let mut places: BTreeMap<ImageKey, usize> = images.iter().map(|image| image.key).zip(0..).collect();
+        // Each part has the line of its checksum besides.
+        let mut before = first.lines().count() + 1;
         while let Some((added, after)) = part(rest)? {
-            let before = text[..text.len() - rest.len()].lines().count();
             let mut changed = Vec::new();
             let lines = added.lines().enumerate().map(|(number, line)| (before + number, line));
             state.take_lines(lines, &mut changed)?;
@@ -114,6 +115,7 @@ impl State {
                     None => images.push(image),
                 }
             }
+            before += added.lines().count() + 1;
             rest = after;
         }
         Ok((state, images))
