@@ -50,10 +50,15 @@ pub(crate) fn open(file: &FileSource, format: Format, path: &Path) -> Result<Ope
     };
     let profile = read.map_err(|e| unreadable(path, &e))?;
     drop(bytes);
-    let made = Opened::made(|file| trace_without_events(&profile.about, file))?;
-    let opened = made.opened(|()| Vec::new()).context("cannot read a temporary file")?;
     let mut sums = sums(profile);
     name_by_date(&mut sums, file);
+    opened(sums)
+}
+
+/// Sums as what commands open.
+pub(crate) fn opened(sums: Sums) -> Result<Opened> {
+    let made = Opened::made(|file| trace_without_events(&sums.about, file))?;
+    let opened = made.opened(|()| Vec::new()).context("cannot read a temporary file")?;
     Ok(Opened { profile: Some(sums), ..opened })
 }
 

@@ -22,12 +22,13 @@ use heapscribe_formats::{Trace, TraceError, gotrace, heaplog};
 use heapscribe_session::inspect::{self, Snapshot};
 
 use crate::file_source::{FileSource, source};
-use crate::heap_profile;
 use crate::heaplog::{LogTally, from as from_heaplog, from::About};
 use crate::heaptrack;
 use crate::memtrace::{from as from_memtrace, from::Sizes};
 use crate::opened_trace::Opened;
+use crate::refused::{bundle_has_no_blocks, go_has_no_blocks, part_has_no_blocks, profile_has_no_events};
 use crate::ring;
+use crate::{go_sums, heap_profile};
 
 /// As many first bytes as any format wants to see.
 const FIRST_BYTES: usize = if detect::DETECT_BYTES > heapscribe_aos_log::read::DETECT_BYTES {
@@ -149,6 +150,18 @@ impl Input {
             opened.trace.keep_native();
         }
         Ok(opened)
+    }
+
+    /// The same, and what a page can show of Go's traces: the heap over time, and objects where there are any.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn into_seen(self, salvage: Salvage) -> Result<Opened> {
+        if self.kind != Kind::File(Format::Go) {
+            return self.into_sums(salvage);
+        }
+        let path = self.path.clone();
+        heap_profile::opened(go_sums::open(&self.into_go()?, &path)?)
     }
 
     fn into_trace_of_ours(self, salvage: Salvage) -> Result<Opened> {
@@ -291,35 +304,6 @@ fn kind_of(first: &[u8]) -> Kind {
         Format::Unknown if first.trim_ascii_start().first() == Some(&b'{') => Kind::Json,
         format => Kind::File(format),
     }
-}
-
-/// A Go trace where blocks are wanted.
-pub fn go_has_no_blocks(path: &Path) -> Problem {
-    let shown = path.display();
-    Problem::new(
-        format!("{shown} is a Go trace, which has no blocks with stacks"),
-        format!("use report, plot, flame or dump: heapscribe report {shown}"),
-    )
-}
-
-/// A profile where events are wanted.
-pub fn profile_has_no_events(path: &Path) -> Problem {
-    let shown = path.display();
-    Problem::new(
-        format!("{shown} is a profile: sums by stack, without events"),
-        format!("use report, flame, diff, hotspots, view, or convert to folded: heapscribe report {shown}"),
-    )
-}
-
-fn part_has_no_blocks(path: &Path) -> Problem {
-    let what = format!("{} is a message log, not a heap trace", path.display());
-    Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
-}
-
-fn bundle_has_no_blocks(path: &Path) -> Problem {
-    let shown = path.display();
-    let hint = format!("read a trace with it: heapscribe report TRACE --symbols {shown}");
-    Problem::new(format!("{shown} is a symbol bundle, not a heap trace"), hint)
 }
 
 /// An empty file has no first bytes: its name is all that there is.

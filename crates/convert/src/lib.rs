@@ -9,6 +9,7 @@
 pub mod aos;
 mod block_identity;
 pub mod file_source;
+pub mod go_sums;
 pub mod gotrace;
 pub mod heap_profile;
 pub mod heaplog;
@@ -27,6 +28,7 @@ pub mod profile_sums;
 mod protobuf;
 pub mod ranges;
 pub mod recorded;
+pub mod refused;
 mod resident;
 pub mod ring;
 pub mod rolling;

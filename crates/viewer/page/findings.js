@@ -14,7 +14,7 @@ const FIRST = 3;
  */
 export function showFindings(whole, store, { caveats, shows }) {
   const all = whole.findings.map((finding) => one(finding, store));
-  const nothing = element("p", {}, shows.length === 1 ? "Findings need a recording over time: this is what is live at one moment." : "Nothing here looks worth changing.");
+  const nothing = element("p", {}, shows.length <= 1 ? "Findings need a recording: this has no events." : "Nothing here looks worth changing.");
   const first = element("ol", {}, ...all.slice(0, FIRST));
   const others = element("details", {}, element("summary", {}, `${all.length - FIRST} more`), element("ol", { start: String(FIRST + 1) }, ...all.slice(FIRST)));
   const shown = all.length === 0 ? [nothing] : all.length > FIRST ? [first, others] : [first];

@@ -20,24 +20,27 @@ async function start() {
   showProgram(summary);
   // Of two traces the second is compared with the first.
   if (summary.baseline && store.state.base === "") store.set({ base: "trace" }, { isSmall: true });
-  const controls = new Controls(store, summary);
-  const views = new Views(store, summary);
-  if (embedded) restrict(embedded, store, (state) => views.isThere(state));
-  if (summary.is_live) new LiveView(() => views.refresh());
+  // Of a trace of Go there may be the heap over time and nothing else.
+  const hasStacks = summary.shows.length > 0;
+  if (!hasStacks) byId("question-title").closest("section")?.remove();
+  const controls = hasStacks ? new Controls(store, summary) : undefined;
+  const views = hasStacks ? new Views(store, summary) : undefined;
+  if (embedded && views) restrict(embedded, store, (state) => views.isThere(state));
+  if (summary.is_live) new LiveView(() => views?.refresh());
   // The heap over time is known long before all events were read.
   const timeline = showTime(store, views, await get("time"), summary);
   if (timeline && summary.has_messages) timeline.setMessages(await get("messages"));
   const whole = await get("whole");
   showFindings(whole, store, summary);
   showFacts(summary, whole);
-  controls.setProcesses(whole.processes);
-  views.setWhole(whole);
+  controls?.setProcesses(whole.processes);
+  views?.setWhole(whole);
   timeline?.bands.setWhole(whole);
 }
 
 /**
  * @param {Store} store
- * @param {Views} views
+ * @param {Views | undefined} views
  * @param {import("./answers.js").Time} time
  * @param {import("./answers.js").Summary} summary
  */
@@ -46,7 +49,7 @@ function showTime(store, views, time, summary) {
   const hasTime = time.duration_ns > 0 && time.timeline.heap_max_bytes.length > 0;
   const timeline = hasTime ? new TimelineView(store, time, summary) : undefined;
   if (!timeline) byId("timeline-title").closest("section")?.remove();
-  views.setTime(time);
+  views?.setTime(time);
   return timeline;
 }
 
@@ -64,7 +67,8 @@ function showProgram(summary) {
  */
 function showFacts(summary, whole) {
   // It has only what is live.
-  const isSnapshot = summary.shows.length === 1;
+  const [isCurve, isSnapshot] = [summary.shows.length === 0, summary.shows.length === 1];
+  const isWhole = !isCurve && !isSnapshot;
   const begun = summary.begin_real_ns > 0 ? new Date(summary.begin_real_ns / 1e6).toLocaleString() : "";
   const facts = [
     summary.trace,
@@ -73,10 +77,11 @@ function showFacts(summary, whole) {
     begun,
     summary.duration_ns && duration(summary.duration_ns),
     summary.processes > 1 && `${count(summary.processes)} processes`,
+    whole && isCurve && `peak ${bytes(whole.peak.bytes)}, ${bytes(whole.left.bytes)} at the end`,
     whole && isSnapshot && `${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)} live`,
-    whole && !isSnapshot && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
-    whole && !isSnapshot && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
-    whole && !isSnapshot && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
+    whole && isWhole && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
+    whole && isWhole && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
+    whole && isWhole && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
     whole?.is_estimated && "estimated from samples",
   ];
   byId("facts").textContent = facts.filter(Boolean).join(" · ");

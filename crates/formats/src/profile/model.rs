@@ -13,6 +13,8 @@ pub enum Origin {
     Dhat,
     /// valgrind's massif.
     Massif,
+    /// Go's execution tracer.
+    GoTrace,
 }
 
 impl Origin {
@@ -24,6 +26,7 @@ impl Origin {
             Origin::GoText => "a heap profile of Go as text",
             Origin::Dhat => "a profile of DHAT",
             Origin::Massif => "a profile of massif",
+            Origin::GoTrace => "a trace of Go",
         }
     }
 }
@@ -37,6 +40,7 @@ impl Origin {
             Origin::GoText => "go-text",
             Origin::Dhat => "dhat",
             Origin::Massif => "massif",
+            Origin::GoTrace => "go-trace",
         }
     }
 }
@@ -151,6 +155,13 @@ pub struct Known {
     pub live: Unit,
     /// Of what was live when the heap was largest.
     pub at_peak: Unit,
+}
+
+impl Known {
+    /// Whether it has any.
+    pub fn is_any(&self) -> bool {
+        [self.allocated, self.live, self.at_peak].into_iter().any(Unit::is_any)
+    }
 }
 
 /// Whether sums are exact.

@@ -13,9 +13,9 @@ use super::flame_picture::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, Metric};
 use heapscribe_convert::Input;
+use heapscribe_convert::go_sums::{site_name, type_name};
 use heapscribe_convert::gotrace::go_problems;
 use heapscribe_diagnostics::Problem;
-use heapscribe_views::text::go::{site_name, type_name};
 
 /// Runs the command.
 pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode> {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         let server = listen(args)?;
         return view_live::run(args, &found, place, &server);
     }
-    let open = |path: &PathBuf| Input::open(path)?.into_sums(args.salvage.into());
+    let open = |path: &PathBuf| Input::open(path)?.into_seen(args.salvage.into());
     let traces = args.traces.iter().map(open).collect::<Result<Vec<_>>>()?;
     let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
     let resolvers = traces.iter().map(|trace| resolver(&args.symbols, &[trace]));

@@ -20,6 +20,8 @@ pub(super) struct Analysis {
     pub(super) is_snapshot: bool,
     /// Whether it is known of a moment what had been allocated until then.
     pub(super) has_allocated: bool,
+    /// Whether anything is known of who held or allocated what.
+    pub(super) has_stacks: bool,
     pub(super) sizes: Vec<SizeClass>,
     pub(super) findings: Vec<FindingRow>,
     /// What lives long and is large, where that is known.
@@ -46,18 +48,20 @@ impl Analysis {
     /// What was held when the heap was largest stands for what is live, where nothing else is known.
     fn of_profile(sums: &Sums) -> Analysis {
         let (mut answer, known) = (sums.answer.clone(), &sums.about.known);
-        if !known.live.bytes {
+        if !known.live.bytes && known.at_peak.is_any() {
             answer.stacks.iter_mut().for_each(|stack| stack.leaked = stack.at_peak);
             answer.leaked = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
         }
         let estimated = "Blocks were sampled: all figures are estimates.".to_owned();
-        let missing = format!("This profile does not say: {}.", unknown(sums).join("; ").to_lowercase());
+        let missing: Vec<_> = unknown(sums).iter().map(|what| in_a_sentence(what)).collect();
+        let missing = format!("This profile does not say: {}.", missing.join("; "));
         let mut caveats = caveats(&answer);
         caveats.extend(sums.is_estimated().then_some(estimated));
         caveats.push(missing);
         Analysis {
             is_snapshot: true,
             has_allocated: known.allocated.is_any(),
+            has_stacks: known.is_any(),
             sizes: Vec::new(),
             findings: Vec::new(),
             long_lived: None,
@@ -73,6 +77,7 @@ impl Analysis {
         Analysis {
             is_snapshot: true,
             has_allocated: false,
+            has_stacks: true,
             sizes: snapshot.sizes.clone(),
             findings: Vec::new(),
             long_lived: None,
@@ -93,6 +98,7 @@ impl Analysis {
         Analysis {
             is_snapshot: false,
             has_allocated: true,
+            has_stacks: true,
             sizes: answer.sizes.clone(),
             findings,
             long_lived,
@@ -130,6 +136,12 @@ fn notes(unnamed: &[Unnamed]) -> Vec<String> {
     let mut text = Vec::new();
     let _ = losses::names(&mut text, unnamed); // a Vec takes all
     String::from_utf8_lossy(&text).lines().map(one_line).collect()
+}
+
+/// What begins a line, within one.
+fn in_a_sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// Without the line breaks and the indent of a report.

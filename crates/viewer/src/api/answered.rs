@@ -172,7 +172,12 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     let refused = |what: &str| Err(NoAnswer::Refused(what.to_owned()));
     let is_ranged = blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.born_ns.is_some();
     if is_ranged || blocks.at != At::Peak {
-        return refused("a snapshot, or a ring that has lost its first events, has no ranges");
+        return refused(
+            "a snapshot, a profile, a trace of Go, or a ring that has lost its first events, has no ranges",
+        );
+    }
+    if !analysis.has_stacks {
+        return refused("it has only the heap over time");
     }
     let is_by_life = blocks.age_ns.is_some() || blocks.older_ns.is_some();
     let is_by_size = blocks.size_bytes.is_some() || blocks.larger_bytes.is_some();

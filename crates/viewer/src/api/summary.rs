@@ -45,11 +45,13 @@ const COARSE: &str = "The index is coarse, as memory did not suffice: some stack
                       use more --index-memory.";
 const NO_INDEX: &str = "There is no index: each question reads all events.";
 
-/// What can be shown of a recording, of a ring without its first events, and of a snapshot.
+/// What can be shown of a recording, of a ring without its first events, of a snapshot, of a profile, and of the heap over
+/// time alone.
 const OF_RANGES: &[&str] = &["live", "allocated", "freed", "retained", "within", "left"];
 const OF_RING: &[&str] = &["live", "allocated", "freed", "left"];
 const OF_SNAPSHOT: &[&str] = &["live"];
 const OF_PROFILE: &[&str] = &["live", "allocated"];
+const OF_CURVE: &[&str] = &[];
 
 impl Summary {
     pub(super) fn of(viewer: &Viewer<'_>) -> Summary {
@@ -78,7 +80,8 @@ impl Summary {
             shows: match (&viewer.ranges, is_snapshot) {
                 (Some(_), _) => OF_RANGES,
                 (None, _) if of_profile.is_some_and(|known| known.allocated.bytes) => OF_PROFILE,
-                (None, _) if of_profile.is_some() => OF_SNAPSHOT,
+                (None, _) if of_profile.is_some_and(|known| known.is_any()) => OF_SNAPSHOT,
+                (None, _) if of_profile.is_some() => OF_CURVE,
                 (None, true) => OF_SNAPSHOT,
                 (None, false) => OF_RING,
             },

@@ -27,8 +27,9 @@ use crate::model::{Merged, Reshaped, Shape};
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
 const KEPT_MAX: usize = 8;
 
-/// Why nothing can be asked of ranges: of a snapshot or a profile, and of a ring.
+/// Why nothing can be asked of ranges: of a snapshot or a profile, of a trace of Go, and of a ring.
 const NO_TIMES: &str = "it has no times";
+const NO_EVENTS: &str = "it has the heap over time and sums of the whole, but no events";
 const NO_BEGIN: &str = "its first events are not in it, so who held what at earlier moments is not known";
 
 /// A recording that is looked at.
@@ -143,8 +144,12 @@ impl<'r> Viewer<'r> {
 
     /// What can be asked of a range.
     pub(super) fn ranges(&self) -> Result<&Ranges<'r, Recording<'r, FileSource>>, NoAnswer> {
-        let is_moment = snapshot::is_one(&**self.trace) || self.trace.profile.is_some();
-        let why = if is_moment { NO_TIMES } else { NO_BEGIN };
+        let why = match &self.trace.profile {
+            Some(sums) if !sums.answer.timeline.steps.is_empty() => NO_EVENTS,
+            Some(_) => NO_TIMES,
+            None if snapshot::is_one(&**self.trace) => NO_TIMES,
+            None => NO_BEGIN,
+        };
         self.ranges.as_ref().ok_or_else(|| NoAnswer::Refused(why.to_owned()))
     }
 

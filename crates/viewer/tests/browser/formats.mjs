@@ -8,11 +8,13 @@ const { run, until, open, events } = browser;
 const view = `document.getElementById("view").textContent`;
 try {
   await open(address);
-  await until(`document.getElementById("total").textContent.startsWith(${JSON.stringify(total)})`);
+  // What has the heap over time alone has no views.
+  if (tabs !== "") await until(`document.getElementById("total").textContent.startsWith(${JSON.stringify(total)})`);
+  else await until(`document.getElementById("facts").textContent.includes("at the end")`);
   await until(`!document.getElementById("findings").textContent.includes("Reading")`);
   assert.equal(await run(`[...document.querySelectorAll("#views button")].map((tab) => tab.textContent).join("|")`), tabs);
   assert.ok((await run(`document.getElementById("caveats").textContent`)).includes(said), said);
-  for (const tab of tabs.split("|")) {
+  for (const tab of tabs.split("|").filter(Boolean)) {
     await run(`[...document.querySelectorAll("#views button")].find((b) => b.textContent === ${JSON.stringify(tab)}).click()`);
     await until(`!document.querySelector("#view[aria-busy]") && ${view} !== "" && ${view} !== "Reading all events…"`);
     const isRefused = await run(`document.querySelector("#view .error") !== null`);

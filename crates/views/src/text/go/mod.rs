@@ -4,4 +4,4 @@
 mod objects;
 mod report;
 
-pub use report::{GoReport, site_name, type_name};
+pub use report::GoReport;

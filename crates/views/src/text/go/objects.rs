@@ -6,8 +6,9 @@ use std::io;
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::go::{Allocator, Objects, TypeSums};
 
-use super::report::{GoReport, site_name, type_name};
+use super::report::GoReport;
 use crate::text::{Out, heading};
+use heapscribe_convert::go_sums::{site_name, type_name};
 use heapscribe_units::{bytes, count, counted, percent, percent_cell, short_bytes};
 
 /// Width of the longest bar.

@@ -2,11 +2,10 @@
 
 use std::io;
 
-use heapscribe_analyze::go::{Allocator, Collection, GoAnswer, TypeSums, Work};
+use heapscribe_analyze::go::{Collection, GoAnswer, Work};
 
 use crate::text::chart::{self, Column};
 use crate::text::{Out, heading};
-use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, percent, short_bytes};
 
 /// What is to be printed.
@@ -21,17 +20,6 @@ pub struct GoReport<'a> {
     pub problems: &'a [String],
     /// Columns of a line.
     pub width: usize,
-}
-
-/// A type, also one that the trace does not name.
-pub fn type_name(of: &TypeSums) -> String {
-    if of.name.is_empty() { "[no type: strings, buffers]".to_owned() } else { lossy(&of.name) }
-}
-
-/// What the goroutine began with that allocated.
-pub fn site_name(of: &Allocator) -> String {
-    let before = || "[allocated before the trace, or by an unknown goroutine]".to_owned();
-    of.goroutine.as_ref().map_or_else(before, |name| lossy(name))
 }
 
 impl GoReport<'_> {
