@@ -442,7 +442,7 @@ def read_memory_map(block, maps):
     number = f.varint()
     need((block.process, number) not in maps, block.at, "memory map that is there twice")
     _begin, _end, page, _allocated, _freed, heap = (f.varint() for _ in range(6))
-    need(page & page - 1 == 0 and 512 <= page <= 1 << 30 and heap <= 1, block.at, "memory map that cannot be")
+    need(page & page - 1 == 0 and 512 <= page <= 1 << 30 and heap <= 5, block.at, "memory map that cannot be")
     maps[block.process, number] = {"counts": [f.varint(), f.varint()], "found": [0, 0, 0], "last": [0, 0, 0]}
     need(f.varint() <= 2, block.at, "lists that were read in no known way")
     maps[block.process, number]["counts"].append(f.varint())
@@ -460,7 +460,7 @@ def read_pages(block, maps):
         start = f.from_(end)
         end = start + f.varint()
         flags = f.varint()
-        need(map_["last"][0] <= start < end and flags < 64, block.at, "mapping that cannot be")
+        need(map_["last"][0] <= start < end and flags < 128, block.at, "mapping that cannot be")
         if not flags & 32:
             f.text(512)
         resident, anonymous, _swapped, _huge = (f.varint() for _ in range(4))
@@ -476,7 +476,7 @@ def read_pages(block, maps):
     for _ in range(ranges):
         start, word = f.from_(end), f.varint()
         end = start + (word >> 3)
-        need(map_["last"][2] <= start < end and word & 7 < 5, block.at, "free memory that cannot be")
+        need(map_["last"][2] <= start < end and word & 7 < 6, block.at, "free memory that cannot be")
         map_["last"][2] = end
     need(f.ended() and mappings <= 512 and runs <= 32768 and ranges <= 4096, block.at, "pages with fields left")
     map_["found"] = [sum(both) for both in zip(map_["found"], (mappings, runs, ranges))]

@@ -21,7 +21,10 @@ pub mod mark_request;
 mod memory;
 pub mod memory_map;
 pub mod mode_changes;
+mod other_heaps;
 pub mod real_time_rules;
+mod remote;
+mod search_path;
 mod unrecorded;
 
 pub use base_directory::{Base, SESSION_DIR};

@@ -1,6 +1,8 @@
 //! The answer: parts, pins, and what would help.
 
-use heapscribe_formats::{FreeKind, ListsRead, MemoryMap, RESIDENT_PARTS, ResidentSample};
+use heapscribe_formats::{
+    FreeKind, HeapInfo, HeapSample, ListsRead, MemoryMap, RESIDENT_PARTS, ResidentSample,
+};
 
 use crate::answer::NodeId;
 
@@ -17,6 +19,10 @@ pub struct Memory {
     pub parts: Vec<Part>,
     /// Where the heap itself has what is free.
     pub lists: HeapLists,
+    /// The pools of our pool heap, by address; none where they were not read.
+    pub pools: Vec<PoolFigures>,
+    /// What the heap counted last, where it counts.
+    pub statistics: Option<(HeapInfo, HeapSample)>,
     /// Of glibc's heap, what `malloc_trim(0)` would give back now: its free pages, but for those at the end of an arena.
     pub trim_bytes: Option<u64>,
     /// Free pages above the last live block of arenas, bytes.
@@ -63,6 +69,31 @@ pub struct FreePart {
     pub in_free_pages_bytes: u64,
 }
 
+/// A pool of our pool heap. Bytes of blocks are with the word before each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolFigures {
+    /// Its first address.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// What blocks can lie in, free or used.
+    pub pool_bytes: u64,
+    /// Of the pool in memory.
+    pub resident_bytes: u64,
+    /// In live blocks.
+    pub used_bytes: u64,
+    /// How many they are.
+    pub blocks: u64,
+    /// The rest of `pool_bytes`.
+    pub free_bytes: u64,
+    /// Of it in no free block of the pool: in caches of threads, or blocks from before the recording.
+    pub cached_bytes: u64,
+    /// Free blocks of the pool.
+    pub free_blocks: u64,
+    /// The largest request that one of them serves.
+    pub largest_free_bytes: u64,
+}
+
 /// A part of the resident memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
@@ -87,7 +118,7 @@ pub enum PartName {
     FreePages,
     /// Free pages above the last live block of a heap or arena.
     FreePagesAtTop,
-    /// Arenas without a live block.
+    /// Arenas without a live block; of another heap mappings of its own without one.
     FreeArenas,
     /// The heap as a whole, when blocks were sampled.
     SampledHeap,
@@ -219,6 +250,12 @@ impl Memory {
     /// How much the recorded heap is, with all that it keeps.
     pub fn heap_bytes(&self) -> u64 {
         self.parts.iter().filter(|part| part.name.is_heap()).map(|part| part.bytes).sum()
+    }
+
+    /// What the heap keeps, bytes: all of it but live blocks, with their headers and rounding.
+    pub fn kept_bytes(&self) -> u64 {
+        let used = [PartName::Live, PartName::Rounding, PartName::MappedTails, PartName::SampledHeap];
+        self.heap_bytes().saturating_sub(used.iter().map(|part| self.bytes_of(*part)).sum())
     }
 
     /// Its figures as a sample of a trace, whose blocks are of this moment.

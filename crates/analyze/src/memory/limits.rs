@@ -1,4 +1,4 @@
-//! Figures of glibc's heap, which are part of its layout on 64 bits since 2.10, and the bounds of what is listed.
+//! Figures of glibc's heap, which are part of its layout on 64 bits since 2.10, of other heaps, and the bounds of what is listed.
 
 /// Bytes of a chunk before the block: the size word. The word before it belongs to the chunk before.
 pub(super) const HEADER_BYTES: u64 = 8;
@@ -10,6 +10,15 @@ pub(super) const FREE_HEADER_BYTES: u64 = 48;
 pub(super) const CHUNK_BYTES_MIN: u64 = 32;
 /// Chunks are multiples of this.
 pub(super) const CHUNK_ALIGN: u64 = 16;
+/// The largest block of mimalloc whose size is rounded up to a class.
+pub(super) const MIMALLOC_CLASSED_BYTES_MAX: u64 = 128 << 10;
+/// Classes of sizes up to this are this far apart, those above a fourth of the power of two below.
+pub(super) const CLASS_STEP_BYTES: u64 = 16;
+/// The smallest class.
+pub(super) const CLASS_BYTES_MIN: u64 = 8;
+/// What the pool heap takes at the begin of a pool, and at its end.
+pub(super) const POOL_FRONT_BYTES: u64 = 24;
+pub(super) const POOL_END_BYTES: u64 = 8;
 /// An arena grows in pieces of this size, aligned to it.
 pub(super) const ARENA_BYTES: u64 = 64 << 20;
 /// A block of this size outside of all arenas has a mapping of its own, however it is aligned: the least that glibc's

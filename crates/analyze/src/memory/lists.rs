@@ -107,7 +107,7 @@ pub(super) fn trim_bytes(free: &[FreeRange], regions: &[Region], pages: &Pages) 
     let comes = |of: &FreeRange| match of.kind {
         FreeKind::Bin | FreeKind::FastBin => true,
         FreeKind::Top => is_brk(of.start),
-        FreeKind::ThreadCache | FreeKind::Own => false,
+        FreeKind::ThreadCache | FreeKind::Own | FreeKind::Pool => false,
     };
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for of in free.iter().filter(|of| comes(of)) {
@@ -154,7 +154,7 @@ mod tests {
             gaps.used((&free, &pages), start, end);
         }
         // Of the top 1,000 bytes are a block's, and what is behind 8,192 is not in memory.
-        assert_eq!(gaps.bytes, [80, 0, 190, 8_192 - 5_000 - 1_000, 0]);
+        assert_eq!(gaps.bytes, [80, 0, 190, 8_192 - 5_000 - 1_000, 0, 0]);
     }
 
     #[test]

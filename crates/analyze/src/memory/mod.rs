@@ -8,6 +8,7 @@
 //!   sweep     blocks and pages side by side: each page of which a block has a byte, with its blocks
 //!   waterfall the sum of all parts, to the byte
 //!   lists     where the heap itself has what is free, when its lists were read
+//!   pools     of our pool heap, what each pool has in blocks, free and cached
 //!   pins      each page that is nearly empty is charged to the stacks whose blocks are in it
 //!   of_sections  the same for sections of the program that have ended
 //!   page_map  the same pages as cells of a map
@@ -28,13 +29,14 @@ mod page_map;
 mod pages;
 mod pins;
 mod placed;
+mod pools;
 mod read;
 mod regions;
 mod remedy;
 mod sweep;
 mod waterfall;
 
-pub use answer::{FreePart, HeapLists, Memory, OtherMapping, Part, PartName, Pinned, TopBlock};
+pub use answer::{FreePart, HeapLists, Memory, OtherMapping, Part, PartName, Pinned, PoolFigures, TopBlock};
 pub use limits::{PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS};
 pub use page_map::{HeapPart, MapCell, PageMap};
 pub use read::{analyze, left, page_map};

@@ -53,7 +53,7 @@ pub enum HeapPart {
     Arena,
     /// Blocks with mappings of their own.
     Mapped,
-    /// That of a heap whose layout is not known.
+    /// That of another heap.
     Foreign,
 }
 
@@ -73,7 +73,7 @@ impl HeapPart {
             Class::Brk | Class::Fixed => HeapPart::Brk,
             Class::Arena => HeapPart::Arena,
             Class::Open => HeapPart::Mapped,
-            Class::Foreign => HeapPart::Foreign,
+            Class::Foreign | Class::Pool | Class::Slab { .. } => HeapPart::Foreign,
         }
     }
 }

@@ -14,9 +14,8 @@ use crate::answer::NodeId;
 
 /// Whether a page is nearly empty.
 pub(super) fn is_pinned(used: &UsedPage<'_>, class: Class) -> bool {
-    let is_shared = matches!(class, Class::Brk | Class::Arena | Class::Foreign);
     used.page.is_resident
-        && is_shared
+        && class.is_shared()
         && used.used_bytes * PINNED_OF_QUARTERS <= used.page.bytes * PINNED_MAX_QUARTERS
 }
 

@@ -16,6 +16,7 @@ use super::page_map::PageMap;
 use super::pages::Pages;
 use super::pins::Pins;
 use super::placed::Placed;
+use super::pools::Pools;
 use super::regions::regions;
 use super::remedy::Remedy;
 use super::sweep::{Heap, UsedPage, Visit};
@@ -40,6 +41,10 @@ pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Optio
     }
     let mut memory = explain(&read.seen());
     memory.problems.extend(read.problems);
+    let problems = trace.heap(snapshot.process.index, &mut Scratch::default(), |info, sample| {
+        memory.statistics = Some((info.clone(), *sample));
+    })?;
+    memory.problems.extend(problems.iter().map(ToString::to_string));
     Ok(Some(memory))
 }
 
@@ -169,11 +174,12 @@ pub(super) fn explain(seen: &Seen<'_>) -> Memory {
     let mut sums = Sums {
         waterfall: Waterfall::new(&regions, &pages),
         lists: Lists::new(free, &pages),
+        pools: Pools::new(free, &pages),
         pins: Pins::default(),
         is_sampled,
     };
     let unplaced_blocks = heap.sweep(&mut sums);
-    let Sums { waterfall, lists, pins, .. } = sums;
+    let Sums { waterfall, lists, pins, pools, .. } = sums;
     let mut pinned = pins.finish();
     let mut remedy = Remedy::new(&pinned);
     heap.sweep(&mut remedy);
@@ -198,6 +204,7 @@ pub(super) fn explain(seen: &Seen<'_>) -> Memory {
     (memory.resident_bytes, memory.parts) = waterfall.finish(sum(|of| of.resident_bytes), is_sampled);
     if map.lists != ListsRead::No && !is_sampled {
         memory.lists = lists.finish(map.lists, &memory);
+        memory.pools = pools.finish();
     }
     memory.coverage = coverage(&memory);
     memory
@@ -207,6 +214,7 @@ pub(super) fn explain(seen: &Seen<'_>) -> Memory {
 struct Sums<'a> {
     waterfall: Waterfall<'a>,
     lists: Lists<'a>,
+    pools: Pools,
     pins: Pins,
     is_sampled: bool,
 }
@@ -215,6 +223,7 @@ impl Visit for Sums<'_> {
     fn extent(&mut self, _heap: &Heap<'_>, block: usize, region: usize, extent: &Extent) {
         self.waterfall.extent(block, region, extent);
         self.lists.extent(extent);
+        self.pools.extent(extent);
     }
 
     fn page(&mut self, heap: &Heap<'_>, used: &UsedPage<'_>) {

@@ -1,11 +1,11 @@
 //! What each mapping is. The heap's are: what grows by brk; arenas, which begin at a multiple of 64 MiB and reserve all of
-//! that; mappings of single blocks; and, of a heap whose layout is not known, each anonymous mapping that has a block.
+//! that; mappings of single blocks; and, of another heap, each anonymous mapping that has a block or is known to be its own.
 //! All others are told by their path, and stacks of threads by the page before them that nobody may touch.
 
 use heapscribe_formats::{HeapLayout, Mapping};
 
 use super::answer::PartName;
-use super::limits::{ARENA_BYTES, MAPPED_BYTES_MIN, MAPPED_HEADER_BYTES};
+use super::limits::{ARENA_BYTES, MAPPED_BYTES_MIN, MAPPED_HEADER_BYTES, MIMALLOC_CLASSED_BYTES_MAX};
 use super::placed::Placed;
 
 /// Addresses end here, also where they have 57 bits.
@@ -23,6 +23,13 @@ pub(super) enum Class {
     Arena,
     /// Of a heap whose layout is not known.
     Foreign,
+    /// Pools of our pool heap.
+    Pool,
+    /// Of a heap that has blocks of equal size side by side; sizes are rounded up to its classes up to this many bytes.
+    Slab {
+        /// Of what is larger only whole pages are its own.
+        classed_bytes_max: u64,
+    },
     /// Blocks in it have mappings of their own: their pages are the heap's, no others.
     Open,
 }
@@ -39,10 +46,17 @@ pub(super) struct Region {
     pub(super) counted_bytes: Option<u64>,
 }
 
+impl Class {
+    /// Whether blocks share its pages, and what is free in them is the heap's.
+    pub(super) fn is_shared(self) -> bool {
+        !matches!(self, Class::Fixed | Class::Open)
+    }
+}
+
 impl Region {
     /// Whether what is free in it is the heap's.
     pub(super) fn is_heap(&self) -> bool {
-        matches!(self.class, Class::Brk | Class::Arena | Class::Foreign)
+        self.class.is_shared()
     }
 }
 
@@ -83,12 +97,12 @@ impl Classifier<'_> {
         };
         let mut from = of.start;
         for at in self.arenas(of, after) {
-            self.anonymous(from, at, other);
+            self.anonymous((from, at), of.is_heap, other);
             let end = of.end.min(at + ARENA_BYTES);
             self.push(at, end, Class::Arena, PartName::OtherAnonymous, None);
             (from, self.reserved_to) = (end, at + ARENA_BYTES);
         }
-        self.anonymous(from, of.end, other);
+        self.anonymous((from, of.end), of.is_heap, other);
     }
 
     /// Where arenas begin in a mapping.
@@ -116,15 +130,19 @@ impl Classifier<'_> {
         &self.blocks[from..to.max(from)]
     }
 
-    fn anonymous(&mut self, start: u64, end: u64, other: PartName) {
+    fn anonymous(&mut self, (start, end): (u64, u64), is_heap: bool, other: PartName) {
         if start >= end {
             return;
         }
         let blocks = self.blocks_in(start, end);
         let class = match self.layout {
-            HeapLayout::Unknown if blocks.is_empty() => Class::Open,
             HeapLayout::Glibc if blocks.iter().all(has_own_mapping) => Class::Open,
-            _ => Class::Foreign,
+            HeapLayout::Glibc => Class::Foreign,
+            _ if blocks.is_empty() && !is_heap => Class::Open,
+            HeapLayout::Tlsf => Class::Pool,
+            HeapLayout::Jemalloc => Class::Slab { classed_bytes_max: u64::MAX },
+            HeapLayout::Mimalloc => Class::Slab { classed_bytes_max: MIMALLOC_CLASSED_BYTES_MAX },
+            HeapLayout::Unknown | HeapLayout::Tcmalloc => Class::Foreign,
         };
         self.push(start, end, class, other, None);
     }
@@ -242,6 +260,20 @@ mod tests {
         let full: &[&str] = &["rw 64 128"];
         check(HeapLayout::Glibc, full, &[(64 * MIB + 0x950, 20)], &["64 128 Arena other_anonymous"]);
         check(HeapLayout::Glibc, full, &[(64 * MIB + 16, 63 * MIB)], &["64 128 Open other_anonymous"]);
+    }
+
+    #[test]
+    fn what_is_known_to_be_another_heaps_is_its_own_without_a_block() {
+        let [mut own, not] = [mapping("rw 1 2"), mapping("rw 3 4")];
+        own.is_heap = true;
+        let class = |layout| {
+            let found = regions(&[own.clone(), not.clone()], &[], layout);
+            found.iter().map(|of| of.class).collect::<Vec<_>>()
+        };
+        assert_eq!(class(HeapLayout::Tlsf), [Class::Pool, Class::Open]);
+        assert_eq!(class(HeapLayout::Jemalloc), [Class::Slab { classed_bytes_max: u64::MAX }, Class::Open]);
+        assert_eq!(class(HeapLayout::Tcmalloc), [Class::Foreign, Class::Open]);
+        assert_eq!(class(HeapLayout::Glibc), [Class::Open, Class::Open]);
     }
 
     #[test]

@@ -61,7 +61,8 @@ impl Heap<'_> {
                 unplaced += 1;
                 continue;
             };
-            let found = extent(block, region, self.page_bytes, after);
+            let next = self.blocks.get(number + 1).map_or(u64::MAX, |next| next.address);
+            let found = extent(block, region, self.page_bytes, (after, next));
             if found.start == found.end {
                 continue; // the bytes are another block's
             }

@@ -74,9 +74,10 @@ impl<'a> Waterfall<'a> {
             if !region.is_heap() {
                 self.add(other, rest);
             } else if of.last.is_none() {
-                let part =
-                    if region.class == Class::Arena { PartName::FreeArenas } else { PartName::FreePages };
-                self.add(part, rest);
+                let is_whole = region.class != Class::Brk;
+                self.add(if is_whole { PartName::FreeArenas } else { PartName::FreePages }, rest);
+            } else if matches!(region.class, Class::Slab { .. }) {
+                self.add(PartName::FreePages, rest); // it does not grow at its end
             } else {
                 let above = resident(self.pages.ceil(of.end), region.end).min(rest);
                 self.add(PartName::FreePagesAtTop, above);

@@ -51,7 +51,7 @@ pub struct FreeRange {
     pub kind: FreeKind,
 }
 
-/// Where glibc has free memory.
+/// Where a heap has free memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum FreeKind {
     /// In the cache of a thread (tcache): only this thread takes it, and nothing gives it back.
@@ -63,14 +63,22 @@ pub enum FreeKind {
     Bin,
     /// At the end of an arena, where it grows.
     Top,
-    /// Taken by the heap's own structures.
+    /// Taken by the heap's own structures; of our pool heap the begin and the end of each pool.
     Own,
+    /// A free block of a pool of our pool heap.
+    Pool,
 }
 
 impl FreeKind {
     /// All of them, in the order of their numbers in a trace.
-    pub const ALL: [FreeKind; 5] =
-        [FreeKind::ThreadCache, FreeKind::FastBin, FreeKind::Bin, FreeKind::Top, FreeKind::Own];
+    pub const ALL: [FreeKind; 6] = [
+        FreeKind::ThreadCache,
+        FreeKind::FastBin,
+        FreeKind::Bin,
+        FreeKind::Top,
+        FreeKind::Own,
+        FreeKind::Pool,
+    ];
 }
 
 /// How a heap lays out its blocks.
@@ -82,6 +90,38 @@ pub enum HeapLayout {
     /// That of glibc: chunks with a header of 8 bytes, in a heap that grows by brk, in arenas of 64 MiB, and in mappings
     /// of their own.
     Glibc,
+    /// That of our pool heap: blocks with a word before each, in pools.
+    Tlsf,
+    /// jemalloc's: blocks of one size side by side.
+    Jemalloc,
+    /// mimalloc's: the same, of nearly the same sizes.
+    Mimalloc,
+    /// tcmalloc's: the same, of sizes that depend on its version.
+    Tcmalloc,
+}
+
+impl HeapLayout {
+    /// All of them, in the order of their numbers in a trace.
+    pub const ALL: [HeapLayout; 6] = [
+        HeapLayout::Unknown,
+        HeapLayout::Glibc,
+        HeapLayout::Tlsf,
+        HeapLayout::Jemalloc,
+        HeapLayout::Mimalloc,
+        HeapLayout::Tcmalloc,
+    ];
+
+    /// What the heap is called; `None` where nobody knows.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            HeapLayout::Unknown => None,
+            HeapLayout::Glibc => Some("glibc"),
+            HeapLayout::Tlsf => Some("tlsf"),
+            HeapLayout::Jemalloc => Some("jemalloc"),
+            HeapLayout::Mimalloc => Some("mimalloc"),
+            HeapLayout::Tcmalloc => Some("tcmalloc"),
+        }
+    }
 }
 
 /// A mapping.
@@ -95,6 +135,8 @@ pub struct Mapping {
     pub access: Access,
     /// Whether it is the recorder's own.
     pub is_recorder: bool,
+    /// Whether it is known to be the heap's whose blocks are recorded, with or without a block in it.
+    pub is_heap: bool,
     /// The path of its file, or a name of the kernel's such as `[heap]`; empty when it has none.
     pub path: Vec<u8>,
     /// Bytes in memory, as the kernel counts them.

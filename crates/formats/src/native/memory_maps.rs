@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   memory map  number of the table  mono of the begin and of the end of reading  bytes of a page
-//!               bytes allocated and freed meanwhile  heap (0 unknown, 1 glibc)  mappings  runs of pages
+//!               bytes allocated and freed meanwhile  heap (see `HeapLayout`)  mappings  runs of pages
 //!               lists of free memory (0 not read, 1 in part, 2 whole)  free ranges
 //!   pages       number of the table u32
 //!               count of mappings, each: start*  length  flags  path (text)  resident  anonymous  swapped  huge (KiB each)
@@ -11,8 +11,8 @@
 //!               count of free ranges, each: start*  bytes << 3 | kind
 //! ```
 //! `*` zigzag against the end of the one before it in the same block, the first against 0. Flags: 1 read, 2 write,
-//! 4 execute, 8 shared, 16 of the recorder, 32 the path is that of the mapping before and not repeated. What belongs to no
-//! mapping's file, and is in memory or swapped out, is in the runs.
+//! 4 execute, 8 shared, 16 of the recorder, 32 the path is that of the mapping before and not repeated, 64 of the heap. What belongs
+//! to no mapping's file, and is in memory or swapped out, is in the runs.
 
 use super::fields::{Fields, put, put_from, put_text};
 use crate::model::{Access, FreeKind, FreeRange, HeapLayout, ListsRead, Mapping, MemoryMap, PageRun};
@@ -31,6 +31,7 @@ const _: () = assert!(
 
 const RECORDER: u64 = 16;
 const SAME_PATH: u64 = 32;
+const HEAP: u64 = 64;
 /// The kind of a free range is in the low bits of its length.
 const KIND_BITS: u32 = 3;
 const PAGE_BYTES_MAX: u64 = 1 << 30;
@@ -57,7 +58,10 @@ pub(super) fn get_head(payload: &[u8]) -> Option<MemoryMap> {
         allocated_bytes: f.number()?,
         freed_bytes: f.number()?,
         // A layout of a later version is not known here.
-        heap: if f.number()? == HeapLayout::Glibc as u64 { HeapLayout::Glibc } else { HeapLayout::Unknown },
+        heap: usize::try_from(f.number()?)
+            .ok()
+            .and_then(|n| HeapLayout::ALL.get(n).copied())
+            .unwrap_or_default(),
         mappings: f.number()?,
         runs: f.number()?,
         lists: match if f.is_empty() { 0 } else { f.number()? } {
@@ -109,7 +113,7 @@ fn put_mapping(out: &mut Vec<u8>, mapping: &Mapping, before: u64, path_before: &
     let is_same = path == path_before;
     put_from(out, mapping.start, before);
     put(out, mapping.end.wrapping_sub(mapping.start));
-    let flags = [read, write, execute, shared, mapping.is_recorder, is_same];
+    let flags = [read, write, execute, shared, mapping.is_recorder, is_same, mapping.is_heap];
     put(out, flags.iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));
     if !is_same {
         put_text(out, path);
@@ -173,6 +177,7 @@ fn get_mapping(f: &mut Fields<'_>, last: &Mapping) -> Option<Mapping> {
         end,
         access: Access { read: bit(0), write: bit(1), execute: bit(2), shared: bit(3) },
         is_recorder: flags & RECORDER != 0,
+        is_heap: flags & HEAP != 0,
         path,
         resident_bytes: size()?,
         anonymous_bytes: size()?,

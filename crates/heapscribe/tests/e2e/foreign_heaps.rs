@@ -15,7 +15,7 @@ const HEAPS: [(&str, &str); 4] = [
 ];
 
 /// Those that are installed; says which are not.
-fn installed() -> Vec<PathBuf> {
+pub(crate) fn installed() -> Vec<PathBuf> {
     let find = |(name, package): &(&str, &str)| {
         let places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
         let found = places.iter().map(|place| Path::new(place).join(name)).find(|path| path.exists());

@@ -37,6 +37,7 @@ mod limits;
 mod many;
 mod mappings;
 mod memory;
+mod memory_of_heaps;
 mod memory_over_time;
 mod memtrace;
 mod missing;

@@ -2,7 +2,7 @@
 //! with what happens when the advice is followed.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{Place, Run, Started, heapscribe, until};
@@ -29,11 +29,25 @@ pub(crate) struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     pub(crate) fn start(place: &'a Place, kind: &str, options: &[&str]) -> Pages<'a> {
+        Pages::start_under(place, kind, options, None)
+    }
+
+    /// The same under another heap.
+    pub(crate) fn start_under(
+        place: &'a Place,
+        kind: &str,
+        options: &[&str],
+        heap: Option<&Path>,
+    ) -> Pages<'a> {
         let dir = place.path("sessions");
         fs::create_dir(&dir).unwrap();
         let run = Run::new(place, compile(place)).args([kind]).options(["--session-dir"]).options([&dir]);
         let tunables = if kind == "hoarded" { "glibc.malloc.tcache_count=60000" } else { "" };
-        let started = run.options(options).env("GLIBC_TUNABLES", tunables).start();
+        let mut run = run.options(options).env("GLIBC_TUNABLES", tunables);
+        if let Some(heap) = heap {
+            run = run.env("LD_PRELOAD", heap);
+        }
+        let started = run.start();
         until("the program is ready", || started.said().0.contains("ready"));
         let list = heapscribe().args(["ps", "--json", "--session-dir"]).arg(&dir).output().unwrap();
         let list: Value = serde_json::from_slice(&list.stdout).unwrap();
@@ -52,7 +66,7 @@ impl<'a> Pages<'a> {
         Memory(serde_json::from_slice::<Value>(&ended.stdout).unwrap()["memory"].clone())
     }
 
-    fn rss(&self) -> u64 {
+    pub(crate) fn rss(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).unwrap();
         let kib = text.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
         kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
@@ -139,7 +153,7 @@ impl Memory {
     }
 
     /// The parts are all of what the kernel counts.
-    fn assert_sums_to(&self, rss: u64) {
+    pub(crate) fn assert_sums_to(&self, rss: u64) {
         let sum: u64 =
             self.0["parts"].as_array().unwrap().iter().map(|part| part["bytes"].as_u64().unwrap()).sum();
         assert_eq!(sum, self.number("resident_bytes"));

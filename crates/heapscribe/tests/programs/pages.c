@@ -213,6 +213,24 @@ static void huge(void) {
     for (int i = 0; i < 30000; i++) free(all[i]);
 }
 
+// For any heap: what it keeps of small blocks and of large ones, beside 8 MiB of the program's own. After a large request a
+// heap that counts has counted.
+static void any_heap(void) {
+    static char *all[20000];
+    for (int i = 0; i < 20000; i++) {
+        if (i % 100 == 0) {
+            keep(200);
+        } else {
+            all[i] = filled(200);
+        }
+    }
+    for (int i = 0; i < 20000; i++) free(all[i]);
+    for (int i = 0; i < 4; i++) all[i] = filled(3000000);
+    for (int i = 1; i < 4; i++) free(all[i]);
+    memset(mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 8 << 20);
+    keep(100000);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -220,7 +238,7 @@ static const struct {
     {"hundredth", hundredth}, {"interleaved", interleaved}, {"middle", middle},   {"mapped", mapped},
     {"arenas", arenas},       {"lists", lists},             {"hoarders", hoarders}, {"hoarded", hoarded},
     {"own_mapping", own_mapping}, {"linked_heap", linked_heap}, {"request", request},
-    {"chain", chain}, {"huge", huge},
+    {"chain", chain}, {"huge", huge}, {"any_heap", any_heap},
 };
 
 int main(int argc, char **argv) {

@@ -8,7 +8,7 @@ use super::layout::{
     ADDRESS_MAX, ARENAS_MAX, BINS, BINS_COUNT, DATA_BYTES_MAX, EMPTY_BINS_MIN, FORWARD, HEAP_ALIGN,
     HEAP_BYTES, HEAP_PREVIOUS, NEXT, PIECES_MAX, TOP,
 };
-use super::remote::Remote;
+use crate::remote::Remote;
 
 /// All arenas, the main one first, and whether the ring was whole.
 pub(super) fn arenas(memory: &mut Remote, mappings: &[Mapping]) -> Option<(Vec<Arena>, bool)> {

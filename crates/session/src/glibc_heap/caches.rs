@@ -7,7 +7,7 @@ use super::chunks::{Arena, links, range};
 use super::layout::{
     CACHE_LISTS, CHUNK_ALIGN, FORWARD, SMALL_MAPPING_BYTES, STACK_END_BYTES, VARIABLES_BYTES_MAX,
 };
-use super::remote::Remote;
+use crate::remote::Remote;
 
 /// The bytes of a cache's chunk, and of one of its counts.
 const LAYOUTS: [(u64, u64); 2] = [(0x290, 2), (0x250, 1)];

@@ -7,7 +7,7 @@ use super::layout::{
     BACKWARD, BINS, BINS_COUNT, CHUNK_ALIGN, CHUNK_BYTES_MIN, FAST_BINS, FAST_BINS_COUNT, FORWARD, IS_MAPPED,
     NOT_MAIN, PREVIOUS_IN_USE, SIZE, TOP,
 };
-use super::remote::Remote;
+use crate::remote::Remote;
 
 /// An arena: where it is, and the memory that it has.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,6 @@
 //! bins, and the caches of threads.
 //!
 //! ```text
-//!   remote   words of the process
 //!   layout   where glibc has what
 //!   chunks   free chunks of one arena, each checked
 //!   arenas   where the arenas are
@@ -16,7 +15,6 @@ mod arenas;
 mod caches;
 mod chunks;
 mod layout;
-mod remote;
 
 use std::io;
 
@@ -24,8 +22,8 @@ use heapscribe_formats::model::{FreeKind, FreeRange, ListsRead};
 
 use self::chunks::Arena;
 use self::layout::{ARENA_BYTES, ATTEMPTS, CHUNK_ALIGN, HEAP_ALIGN, SIZE};
-use self::remote::Remote;
 use crate::memory_map::ProcessMap;
+use crate::remote::Remote;
 
 /// The memory of a process, to look for its heap's lists.
 #[derive(Debug)]
@@ -49,6 +47,11 @@ impl ListReader {
     /// When the kernel refuses, as with `kernel.yama.ptrace_scope` of 1 for a process that is no child.
     pub fn open(pid: u32) -> io::Result<ListReader> {
         Ok(ListReader { memory: Remote::open(pid)? })
+    }
+
+    /// The memory alone, of a process with another heap.
+    pub(crate) fn into_memory(self) -> Remote {
+        self.memory
     }
 
     /// Reads all lists that are found.

@@ -8,8 +8,8 @@ use heapscribe_wire::plan::FILE_NAME;
 
 use super::file::HeapStatistics;
 use crate::base_directory;
-use crate::inspect::SearchPath;
 use crate::key::SessionKey;
+use crate::search_path::SearchPath;
 
 /// The file of a heap, unread.
 struct HeapFile {
@@ -152,7 +152,7 @@ mod tests {
         let me = (std::process::id(), u64::MAX / 2);
         write(&ended, ENDED, 1);
         let (living, of_ours) = (write(&ended, me.0, me.1), write(&ours, ENDED, 2));
-        let place = crate::inspect::places(Some(parent.path()));
+        let place = crate::search_path::places(Some(parent.path()));
         clean(&place);
         assert_eq!(
             in_directory(&ended).iter().map(|statistics| statistics.path.clone()).collect::<Vec<_>>(),

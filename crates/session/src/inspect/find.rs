@@ -5,33 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use heapscribe_wire::plan::FILE_NAME;
 
-use crate::base_directory::{self, SESSION_DIR};
+use crate::base_directory;
 use crate::key::SessionKey;
+use crate::search_path::SearchPath;
 use heapscribe_diagnostics::Problem;
 
 use super::reader::{HeadCopy, SessionReader};
-
-/// Directories in which base directories of recordings lie.
-#[derive(Clone, Debug)]
-pub struct SearchPath(Vec<PathBuf>);
-
-impl SearchPath {
-    /// The directories, in the order in which they are looked into.
-    pub fn directories(&self) -> &[PathBuf] {
-        &self.0
-    }
-}
-
-/// Where `record` may have put sessions, in its order; or the one place that was asked for.
-pub fn places(asked: Option<&Path>) -> SearchPath {
-    if let Some(dir) = asked {
-        return SearchPath(vec![dir.to_owned()]);
-    }
-    let mut places = vec![PathBuf::from(SESSION_DIR)];
-    places.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
-    places.push(std::env::temp_dir());
-    SearchPath(places)
-}
 
 /// A session that is there.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -76,7 +55,7 @@ fn is_file_name(path: &[u8], wanted: &str) -> bool {
 
 /// All sessions of this user, by process and time.
 pub fn all(place: &SearchPath) -> Vec<SessionPath> {
-    let bases = place.0.iter().flat_map(|parent| base_directory::bases(parent));
+    let bases = place.directories().iter().flat_map(|parent| base_directory::bases(parent));
     let mut sessions: Vec<_> = bases.flat_map(|base| in_base(&base)).collect();
     sessions.sort_by_key(|session| (session.pid, session.created_mono_ns));
     sessions.dedup();
@@ -152,7 +131,7 @@ pub fn at(directory: &Path) -> Result<SessionPath> {
     only(
         if is_base { newest(in_base(directory).into_iter()) } else { Vec::new() },
         &shown,
-        &SearchPath(vec![]),
+        &SearchPath::default(),
     )
 }
 
@@ -171,7 +150,7 @@ fn only(matches: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<S
 }
 
 fn none(wanted: &str, place: &SearchPath) -> anyhow::Error {
-    let places: Vec<_> = place.0.iter().map(|place| place.display().to_string()).collect();
+    let places: Vec<_> = place.directories().iter().map(|place| place.display().to_string()).collect();
     let what = match &places[..] {
         [] => format!("{wanted} is not a session directory"),
         some => format!("this user has no session of {wanted} in {}", some.join(", ")),

@@ -21,10 +21,12 @@ mod snapshot;
 mod with_pages;
 
 pub use contents::Contents;
-pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, open, places};
+pub use find::{SessionPath, all, at, is_session, matching, one, open};
 pub use last_moment::ENDED;
 pub use named::{NamedFile, list as list_named, save_named};
 pub use pages::SnapshotPages;
 pub use reader::SessionReader;
 pub use save::{Saved, save};
 pub use snapshot::{Exactness, Snapshot};
+
+pub use crate::search_path::{SearchPath, places};

@@ -2,7 +2,7 @@
 //! are read right after it, while the threads run, so that a process is held no longer than for the blocks alone. How far
 //! the two may disagree is known: it is what was allocated and freed in between, which the threads count.
 
-use heapscribe_formats::model::{HeapLayout, MemoryMap};
+use heapscribe_formats::model::{HeapInfo, HeapLayout, HeapSample, MemoryMap};
 
 use crate::glibc_heap::FreeMemory;
 use crate::memory_map::ProcessMap;
@@ -20,6 +20,8 @@ pub struct SnapshotPages {
     pub heap: HeapLayout,
     /// What the heap itself has of free memory.
     pub free: FreeMemory,
+    /// What the heap counted last, where it counts.
+    pub statistics: Option<(HeapInfo, HeapSample)>,
 }
 
 impl SnapshotPages {

@@ -124,6 +124,9 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
             (&map.mappings, &map.runs, &pages.free.ranges),
             &mut out,
         );
+        if let Some((info, sample)) = &pages.statistics {
+            writer.heap(process, info, std::slice::from_ref(sample), &mut out);
+        }
     }
     let how = match snapshot.exactness {
         Exactness::Ended => HowEnded::Unseen,

@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Amount, Answer, NodeId};
 use heapscribe_analyze::memory::{self, HeapPart, Memory, PageMap};
 use heapscribe_analyze::snapshot;
 use heapscribe_convert::Opened;
-use heapscribe_views::text::memory::words;
+use heapscribe_views::text::memory::words_of;
 use serde::Serialize;
 
 use super::answered::NoAnswer;
@@ -28,7 +28,7 @@ pub(super) struct PageRows {
     resident_bytes: u64,
     /// Of what the resident memory is made: names that do not change, in words, and bytes.
     part: Vec<&'static str>,
-    part_name: Vec<&'static str>,
+    part_name: Vec<String>,
     part_bytes: Vec<u64>,
     is_heap: Vec<bool>,
     /// What is in nearly empty pages, which is charged to those who keep them.
@@ -85,7 +85,7 @@ impl Pages {
             cell_pages: map.cell_pages,
             resident_bytes: memory.resident_bytes,
             part: parts.iter().map(|part| part.name.key()).collect(),
-            part_name: parts.iter().map(|part| words(part.name)).collect(),
+            part_name: parts.iter().map(|part| words_of(part.name, memory.map.heap)).collect(),
             part_bytes: parts.iter().map(|part| part.bytes).collect(),
             is_heap: parts.iter().map(|part| part.name.is_heap()).collect(),
             pinned_bytes: memory.pinned_bytes(),

@@ -1,11 +1,12 @@
 //! The memory of a process in `report --memory --json`.
 
 use heapscribe_analyze::answer::NodeId;
-use heapscribe_analyze::memory::{HeapLists, Memory, Pinned, TopBlock};
-use heapscribe_formats::{FreeKind, ListsRead};
+use heapscribe_analyze::memory::{HeapLists, Memory, Pinned, PoolFigures, TopBlock};
+use heapscribe_formats::{FreeKind, HeapLayout, ListsRead};
 use serde::Serialize;
 
 use super::coverage::UnseenHeapJson;
+use super::heap::Counts;
 use super::parts::FrameJson;
 use crate::coverage::UnseenHeap;
 use heapscribe_symbols::{NamedStacks, lossy};
@@ -16,6 +17,7 @@ pub struct MemoryJson {
     resident_bytes: Option<u64>,
     swapped_bytes: Option<u64>,
     heap_bytes: Option<u64>,
+    heap: HeapJson,
     pinned_bytes: Option<u64>,
     lists: Option<ListsJson>,
     trim_bytes: Option<u64>,
@@ -30,6 +32,55 @@ pub struct MemoryJson {
     between: BetweenJson,
     unplaced_blocks: Option<u64>,
     problems: Vec<String>,
+}
+
+/// The heap that the blocks are of.
+#[derive(Serialize)]
+struct HeapJson {
+    name: Option<&'static str>,
+    kept_bytes: Option<u64>,
+    pools: Vec<PoolJson>,
+    /// What it counted last, and how long before the snapshot that was.
+    counts: Option<Counts>,
+    counted_before_ns: Option<i64>,
+}
+
+/// A pool of our pool heap.
+#[derive(Serialize)]
+struct PoolJson {
+    start: String,
+    end: String,
+    pool_bytes: u64,
+    resident_bytes: u64,
+    used_bytes: u64,
+    blocks: u64,
+    free_bytes: u64,
+    cached_bytes: u64,
+    free_blocks: u64,
+    largest_free_bytes: u64,
+}
+
+fn heap(m: &Memory, taken_mono_ns: u64) -> HeapJson {
+    let pool = |of: &PoolFigures| PoolJson {
+        start: format!("{:#x}", of.start),
+        end: format!("{:#x}", of.end),
+        pool_bytes: of.pool_bytes,
+        resident_bytes: of.resident_bytes,
+        used_bytes: of.used_bytes,
+        blocks: of.blocks,
+        free_bytes: of.free_bytes,
+        cached_bytes: of.cached_bytes,
+        free_blocks: of.free_blocks,
+        largest_free_bytes: of.largest_free_bytes,
+    };
+    let statistics = m.statistics.as_ref().map(|(_, sample)| sample);
+    HeapJson {
+        name: m.map.heap.name(),
+        kept_bytes: (!m.is_cut && !m.is_sampled).then(|| m.kept_bytes()),
+        pools: m.pools.iter().map(pool).collect(),
+        counts: statistics.map(|of| Counts::from(&of.counts)),
+        counted_before_ns: statistics.map(|of| taken_mono_ns.wrapping_sub(of.mono_ns) as i64),
+    }
 }
 
 #[derive(Serialize)]
@@ -53,25 +104,32 @@ struct ListJson {
     in_free_pages_bytes: u64,
 }
 
-fn lists(of: &HeapLists) -> ListsJson {
+fn lists(of: &HeapLists, heap: HeapLayout) -> ListsJson {
     let name = |kind| match kind {
         FreeKind::ThreadCache => "thread_caches",
         FreeKind::FastBin => "fast_bins",
         FreeKind::Bin => "bins",
         FreeKind::Top => "top",
         FreeKind::Own => "own",
+        FreeKind::Pool => "pool",
     };
     let read = match of.read {
         ListsRead::No => "no",
         ListsRead::InPart => "part",
         ListsRead::Whole => "whole",
     };
+    let is_glibc = heap == HeapLayout::Glibc;
+    let is_its = |part: &&heapscribe_analyze::memory::FreePart| (part.kind != FreeKind::Pool) == is_glibc;
     let part = |part: &heapscribe_analyze::memory::FreePart| ListJson {
         name: name(part.kind),
         bytes: part.bytes,
         in_free_pages_bytes: part.in_free_pages_bytes,
     };
-    ListsJson { read, parts: of.parts.iter().map(part).collect(), unlisted_bytes: of.unlisted_bytes }
+    ListsJson {
+        read,
+        parts: of.parts.iter().filter(is_its).map(part).collect(),
+        unlisted_bytes: of.unlisted_bytes,
+    }
 }
 
 #[derive(Serialize)]
@@ -147,8 +205,9 @@ impl MemoryJson {
             resident_bytes: known(m.resident_bytes),
             swapped_bytes: known(m.swapped_bytes),
             heap_bytes: known(m.heap_bytes()),
+            heap: heap(m, taken_mono_ns),
             pinned_bytes: known(m.pinned_bytes()),
-            lists: (!m.is_cut).then(|| lists(&m.lists)),
+            lists: (!m.is_cut).then(|| lists(&m.lists, m.map.heap)),
             trim_bytes: m.trim_bytes,
             untouched_bytes: known(m.untouched_bytes),
             parts: m.parts.iter().map(|of| PartJson { name: of.name.key(), bytes: of.bytes }).collect(),

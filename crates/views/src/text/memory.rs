@@ -39,7 +39,7 @@ pub struct MemoryReport<'a> {
     pub width: usize,
 }
 
-/// What a part is, in words.
+/// What a part is, in words, of a heap that is glibc's or not known.
 pub fn words(part: PartName) -> &'static str {
     match part {
         PartName::Live => "live blocks, as the program asked for them",
@@ -59,6 +59,28 @@ pub fn words(part: PartName) -> &'static str {
     }
 }
 
+/// The same of a heap with a name.
+pub fn words_of(part: PartName, heap: HeapLayout) -> String {
+    let by = match heap.name() {
+        Some(name) if heap != HeapLayout::Glibc => name,
+        _ => return words(part).to_owned(),
+    };
+    let is_pool = heap == HeapLayout::Tlsf;
+    match part {
+        PartName::Rounding if is_pool => "their headers and rounding in the pool".to_owned(),
+        PartName::Rounding => format!("rounded up to {by}'s sizes"),
+        PartName::FreeInUsedPages if is_pool => "free in the pool, in pages with live blocks".to_owned(),
+        PartName::FreePages if is_pool => "free pages of the pool between live blocks".to_owned(),
+        PartName::FreePagesAtTop if is_pool => "free pages of the pool above the last one".to_owned(),
+        PartName::FreeArenas if is_pool => "pools without a live block".to_owned(),
+        PartName::FreeInUsedPages => format!("kept by {by}, in pages with live blocks"),
+        PartName::FreePages => format!("kept by {by}, pages without live blocks"),
+        PartName::FreePagesAtTop => format!("kept by {by}, pages above the last live block"),
+        PartName::FreeArenas => format!("kept by {by}, mappings without live blocks"),
+        _ => words(part).to_owned(),
+    }
+}
+
 /// Where glibc has free memory, in words.
 fn list_words(kind: FreeKind) -> &'static str {
     match kind {
@@ -66,7 +88,7 @@ fn list_words(kind: FreeKind) -> &'static str {
         FreeKind::FastBin => "fast bins",
         FreeKind::Bin => "bins",
         FreeKind::Top => "top of the heap and of arenas",
-        FreeKind::Own => "its own structures",
+        FreeKind::Own | FreeKind::Pool => "its own structures",
     }
 }
 
@@ -94,6 +116,7 @@ impl MemoryReport<'_> {
             self.waterfall(out)?;
             self.coverage(out)?;
             self.lists(out)?;
+            super::pools::print(out, self.memory, self.snapshot.table.mono_ns, self.width)?;
             if !self.memory.is_sampled {
                 self.pins(out, &mut printer)?;
                 self.at_top(out, &mut printer)?;
@@ -146,20 +169,27 @@ impl MemoryReport<'_> {
                 percent_cell(bytes, m.resident_bytes)
             )
         };
-        m.parts.iter().try_for_each(|part| row(words(part.name), part.bytes))?;
-        row("resident", m.resident_bytes)
+        m.parts.iter().try_for_each(|part| row(&words_of(part.name, m.map.heap), part.bytes))?;
+        row("resident", m.resident_bytes)?;
+        match m.map.heap.name() {
+            Some(name) if m.map.heap != HeapLayout::Glibc && !m.is_sampled => {
+                let kept = short_bytes(m.kept_bytes());
+                writeln!(out, "  The heap is {name}. It keeps {kept} that are no live block's.")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where the heap itself has what is free.
     fn lists(&self, out: Out<'_>) -> io::Result<()> {
         let of = &self.memory.lists;
-        if of.read == ListsRead::No {
+        if of.read == ListsRead::No || self.memory.map.heap != HeapLayout::Glibc {
             return Ok(());
         }
         heading(out, "Where glibc has the free part of its heap")?;
         let header = "in pages without blocks";
         writeln!(out, "  {:<NAME$} {:>9} {header:>25}", "", "")?;
-        for part in &of.parts {
+        for part in of.parts.iter().filter(|part| part.kind != FreeKind::Pool) {
             let (all, in_free) = (short_bytes(part.bytes), short_bytes(part.in_free_pages_bytes));
             writeln!(out, "  {:<NAME$} {all:>9} {in_free:>25}", list_words(part.kind))?;
         }
@@ -287,6 +317,9 @@ impl MemoryReport<'_> {
         }
         writeln!(out, "  Blocks from before the recording count as free memory.")?;
         match m.lists.read {
+            ListsRead::InPart if m.map.heap == HeapLayout::Tlsf => {
+                writeln!(out, "  Some pools changed while they were read, and are not in the table.")?
+            }
             ListsRead::InPart => writeln!(
                 out,
                 "  Some of glibc's lists of free memory changed while they were read, or were not found."

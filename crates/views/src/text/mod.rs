@@ -26,6 +26,7 @@ mod mappings;
 pub mod memory;
 pub mod messages;
 mod out;
+mod pools;
 pub mod profile;
 pub mod range;
 pub mod real_time;

@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 fn mapping() -> impl Strategy<Value = Mapping> {
     let path = prop_oneof![Just(b"[heap]".to_vec()), vec(any::<u8>(), 0..20)];
     let sizes = any::<[u32; 4]>();
-    (any::<[u32; 2]>(), any::<[bool; 5]>(), path, sizes).prop_map(|(at, flags, path, sizes)| {
+    (any::<[u32; 2]>(), any::<[bool; 6]>(), path, sizes).prop_map(|(at, flags, path, sizes)| {
         let start = u64::from(at[0]) * PAGE;
         let kib = sizes.map(|size| u64::from(size) << 10);
         Mapping {
@@ -18,6 +18,7 @@ fn mapping() -> impl Strategy<Value = Mapping> {
             end: start + u64::from(at[1]) * PAGE,
             access: Access { read: flags[0], write: flags[1], execute: flags[2], shared: flags[3] },
             is_recorder: flags[4],
+            is_heap: flags[5],
             path,
             resident_bytes: kib[0],
             anonymous_bytes: kib[1],
@@ -36,7 +37,7 @@ fn run() -> impl Strategy<Value = PageRun> {
 }
 
 fn free() -> impl Strategy<Value = FreeRange> {
-    (any::<u32>(), any::<u32>(), 0..5usize).prop_map(|(start, bytes, kind)| FreeRange {
+    (any::<u32>(), any::<u32>(), 0..FreeKind::ALL.len()).prop_map(|(start, bytes, kind)| FreeRange {
         start: start.into(),
         bytes: bytes.into(),
         kind: FreeKind::ALL[kind],
@@ -63,6 +64,7 @@ proptest! {
         mappings in vec(mapping(), 0..40),
         runs in vec(run(), 0..60),
         free in vec(free(), 0..60),
+        heap in 0..HeapLayout::ALL.len(),
         lists in prop_oneof![Just(ListsRead::No), Just(ListsRead::InPart), Just(ListsRead::Whole)],
     ) {
         let [table, begin, end, allocated, freed] = numbers;
@@ -73,7 +75,7 @@ proptest! {
             page_bytes: PAGE,
             allocated_bytes: allocated.into(),
             freed_bytes: freed.into(),
-            heap: HeapLayout::Glibc,
+            heap: HeapLayout::ALL[heap],
             mappings: mappings.len() as u64,
             runs: runs.len() as u64,
             lists,
@@ -92,7 +94,7 @@ fn a_map_of_a_large_process_takes_several_blocks() {
     let runs: Vec<_> = (0..100_000).map(run).collect();
     let mapping = |n: u64| Mapping { start: n << 20, end: (n + 1) << 20, ..Mapping::default() };
     let mappings: Vec<_> = (0..2_000).map(mapping).collect();
-    let range = |n: u64| FreeRange { start: n * 96, bytes: 64, kind: FreeKind::ALL[n as usize % 5] };
+    let range = |n: u64| FreeRange { start: n * 96, bytes: 64, kind: FreeKind::ALL[n as usize % 6] };
     let free: Vec<_> = (0..150_000).map(range).collect();
     let counts = MemoryMap { page_bytes: PAGE, mappings: 2_000, runs: 100_000, ..MemoryMap::default() };
     let map = MemoryMap { free: 150_000, ..counts };

@@ -12,23 +12,23 @@ const NO_PAGE: u64 = u64::MAX;
 
 /// The memory of a process.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     file: File,
     numbers: Vec<u64>,
     bytes: Vec<u8>,
 }
 
 impl Remote {
-    pub(super) fn open(pid: u32) -> io::Result<Remote> {
+    pub(crate) fn open(pid: u32) -> io::Result<Remote> {
         Ok(Remote::new(File::open(format!("/proc/{pid}/mem"))?))
     }
 
-    pub(super) fn new(file: File) -> Remote {
+    pub(crate) fn new(file: File) -> Remote {
         Remote { file, numbers: vec![NO_PAGE; PAGES], bytes: vec![0; PAGES * PAGE_BYTES as usize] }
     }
 
     /// The word at an address; `None` where nothing can be read, or that is no multiple of 8.
-    pub(super) fn word(&mut self, at: u64) -> Option<u64> {
+    pub(crate) fn word(&mut self, at: u64) -> Option<u64> {
         if !at.is_multiple_of(8) {
             return None;
         }
@@ -47,7 +47,7 @@ impl Remote {
     }
 
     /// Reads pages anew from now on.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.numbers.fill(NO_PAGE);
     }
 }
