@@ -33,13 +33,14 @@ pub(crate) unsafe fn alloc<const LIBC: bool>(
     let Some(heap) = heap::<LIBC>() else { return ptr::null_mut() };
     // SAFETY: `sp` is the stack pointer at the entry.
     let registers = unsafe { caller(sp, bp) };
+    let AllocRequest { call, size, align } = request;
     if !hook_flags::are_clear() {
+        let apart = registers;
         // SAFETY: the caller's registers; `ask` forwards the program's call.
-        return unsafe { slow_hooks::alloc(heap, request, registers, ask) };
+        return unsafe { slow_hooks::alloc(heap, (call, size, align), &apart, ask) };
     }
     let p = ask(&heap.system);
     if let Some(entered) = enter(&registers) {
-        let AllocRequest { call, size, align } = request;
         // SAFETY: the heap has just returned `p` for this call; the caller's registers.
         unsafe { entered.record_alloc::<false>(call, p as usize, size, align, registers) };
     }

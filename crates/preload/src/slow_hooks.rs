@@ -20,7 +20,7 @@ fn is_the_programs(heap: &Heap, registers: &Registers) -> bool {
     true
 }
 
-/// As `forward::alloc`.
+/// As `forward::alloc`, of a request in three parts, so that those of other calls stay in registers.
 ///
 /// # Safety
 /// * `registers` are those of the hook's caller, which is still active.
@@ -28,15 +28,15 @@ fn is_the_programs(heap: &Heap, registers: &Registers) -> bool {
 #[inline(always)]
 pub(crate) unsafe fn alloc(
     heap: &Heap,
-    request: AllocRequest,
-    registers: Registers,
+    (call, size, align): (Call, usize, usize),
+    registers: &Registers,
     ask: impl FnOnce(&SystemHeap) -> Pointer,
 ) -> Pointer {
-    let is_the_programs = is_the_programs(heap, &registers);
+    let is_the_programs = is_the_programs(heap, registers);
     let (p, took) = heap.forward(ask);
     if is_the_programs {
         // SAFETY: the heap has just returned `p` for this call; the registers are the caller's.
-        unsafe { record(request, p, registers, took) };
+        unsafe { record(AllocRequest { call, size, align }, p, *registers, took) };
     }
     p
 }

@@ -5,9 +5,9 @@
 use heapscribe_nolibc::sys;
 use heapscribe_wire::chunk::{Opening, SharedHeader};
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::{NameId, RateId};
+use heapscribe_wire::ids::{NameId, RateId, StackId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
-use heapscribe_wire::record::{Event, Note, put_latency};
+use heapscribe_wire::record::{Block, Call, Event, Note, put_alloc, put_free, put_latency};
 
 use crate::live::resume_operation;
 use crate::log::OpenChunk;
@@ -21,7 +21,7 @@ const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2 + TOOK_BYTES_MAX;
 
 /// Room for one event in the thread's chunk, and its time: with it an event can be written and nothing can
 /// go wrong.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Reservation<'a> {
     thread: &'a Thread,
     header: &'static SharedHeader,
@@ -38,9 +38,7 @@ pub(crate) struct Reservation<'a> {
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Reservation<'a>> {
     // Of a chunk only these two, so that it is not copied.
     let (header, payload) = match thread.chunk.get() {
-        Some(OpenChunk { header, payload, .. })
-            if thread.limit.get().saturating_sub(thread.cursor.get()) >= ROOM_BYTES =>
-        {
+        Some(OpenChunk { header, payload, .. }) if thread.cursor.get() + ROOM_BYTES <= thread.limit.get() => {
             (header, payload)
         }
         _ => make_room(thread, session).map(|chunk| (chunk.header, chunk.payload))?,
@@ -63,14 +61,9 @@ impl<'a> Reservation<'a> {
     /// Writes at which rate the blocks of the events that follow were sampled.
     #[cold]
     fn write_rate(&self, rate: RateId) {
-        let cursor = self.thread.cursor.get();
-        // SAFETY: ROOM_BYTES from the cursor on are provided, of which a rate and the event behind it take less;
-        // the chunk is this thread's.
-        let at = unsafe { &mut *self.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
-        let len = Event::Rate { rate }.encode(0, at);
+        let len = Event::Rate { rate }.encode(0, self.place());
         self.thread.chunk_rate.set(rate);
-        self.thread.cursor.set(cursor + len);
-        self.header.commit((cursor + len) as u32);
+        self.commit(len);
     }
 
     /// Writes before the free of a sampled block that its thread has allocated others since, which were not
@@ -84,18 +77,56 @@ impl<'a> Reservation<'a> {
     }
 
     /// Writes the event, about blocks of this rate, and commits it.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn write(&self, event: &Event, rate: RateId) {
         if self.thread.chunk_rate.get() != rate {
             self.write_rate(rate);
         }
-        let cursor = self.thread.cursor.get();
-        // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided; the chunk is
-        // this thread's.
-        let at = unsafe { &mut *self.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
-        let len = event.encode(self.now - self.before, at);
-        self.thread.cursor.set(cursor + len);
-        self.header.commit((cursor + len) as u32);
+        let len = event.encode(self.now - self.before, self.place());
+        self.commit(len);
+    }
+
+    /// Writes the allocation of a block in full mode, by a function that takes no alignment.
+    #[inline(always)]
+    pub(crate) fn write_alloc(&self, call: Call, size_bytes: u64, stack: StackId) {
+        if self.thread.chunk_rate.get() == RateId::FULL
+            && let Some(len) = put_alloc(self.place(), call, self.now - self.before, size_bytes, stack)
+        {
+            return self.commit(len);
+        }
+        // A copy: what a function is given by its address is in memory at all times.
+        let apart = *self;
+        apart.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, RateId::FULL);
+    }
+
+    /// Writes the free of a block in full mode that the same thread has allocated.
+    #[inline(always)]
+    pub(crate) fn write_free(&self, call: Call, age_ticks: u64, size_bytes: u64, stack: StackId) {
+        let dt = self.now - self.before;
+        if self.thread.chunk_rate.get() == RateId::FULL
+            && let Some(len) = put_free(self.place(), call, dt, age_ticks, size_bytes, stack)
+        {
+            return self.commit(len);
+        }
+        let (apart, block) = (*self, Block { size_bytes, stack, age_ticks, birth_thread: None });
+        apart.write(&Event::Free { call, block }, RateId::FULL);
+    }
+
+    /// Where the next event is written.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref, reason = "one event at a time is written, by the thread whose chunk it is")]
+    fn place(&self) -> &mut [u8; EVENT_BYTES_MAX] {
+        // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided, of which rates before the event take
+        // less than an event leaves; the chunk is this thread's.
+        unsafe { &mut *self.payload.add(self.thread.cursor.get()).cast::<[u8; EVENT_BYTES_MAX]>() }
+    }
+
+    /// Commits so many bytes that were written at [`Self::place`].
+    #[inline(always)]
+    fn commit(&self, len: usize) {
+        let cursor = self.thread.cursor.get() + len;
+        self.thread.cursor.set(cursor);
+        self.header.commit(cursor as u32);
     }
 }
 

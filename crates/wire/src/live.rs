@@ -113,6 +113,17 @@ pub struct Slot {
     pub rate: RateId,
 }
 
+/// What the slot of a usual block says, see [`Slot::unpack_usual`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UsualSlot {
+    /// Requested size in bytes.
+    pub size_bytes: u64,
+    /// Who asked for it.
+    pub stack: StackId,
+    /// When, in the low [`BIRTH_BITS`] bits.
+    pub birth_ticks: u64,
+}
+
 /// A size that does not fit its bits: the size stands in the slot after this one.
 pub const SIZE_ELSEWHERE: u64 = (1 << SIZE_BITS) - 1;
 const STACK_AT: u32 = SIZE_BITS;
@@ -136,6 +147,24 @@ impl Slot {
             | (thread >> 16 & 0xff) << THREAD_HIGH_AT
             | (self.rate.0 as u64) << RATE_AT;
         [word0, self.birth_ticks & BIRTH_MASK | (thread & 0xffff) << BIRTH_BITS]
+    }
+
+    /// What the words say if the block is a usual one of this thread: not sampled, of a size that stands here, and in this
+    /// half of its granule. `None` for all others, and a free slot.
+    #[inline(always)]
+    pub const fn unpack_usual(words: [u64; 2], thread: ThreadId, upper_half: bool) -> Option<UsualSlot> {
+        let [word0, word1] = words;
+        let thread = thread.0 as u64;
+        let usual = LIVE | (upper_half as u64) << UPPER_AT | (thread >> 16 & 0xff) << THREAD_HIGH_AT;
+        let size_bytes = word0 & SIZE_ELSEWHERE;
+        if word0 >> (SIZE_BITS + STACK_BITS) != usual >> (SIZE_BITS + STACK_BITS)
+            || word1 >> BIRTH_BITS != thread & 0xffff
+            || size_bytes == SIZE_ELSEWHERE
+        {
+            return None;
+        }
+        let stack = StackId((word0 >> STACK_AT) as u32 & ((1 << STACK_BITS) - 1));
+        Some(UsualSlot { size_bytes, stack, birth_ticks: word1 & BIRTH_MASK })
     }
 
     /// What the words say; `None` for a free slot. A size of [`SIZE_ELSEWHERE`] is still to be fetched.
@@ -199,6 +228,33 @@ mod tests {
         };
         assert_eq!(Slot::unpack(huge.pack()).unwrap().size_bytes, SIZE_ELSEWHERE);
         assert_eq!(Slot::unpack([0, u64::MAX]), None);
+    }
+
+    #[test]
+    fn a_usual_slot_is_one_of_this_thread_with_all_in_it() {
+        let (stack, thread) = (StackId((1 << STACK_BITS) - 1), ThreadId(0xab_cdef));
+        let usual = Slot {
+            size_bytes: 24,
+            stack,
+            thread,
+            birth_ticks: BIRTH_MASK,
+            upper_half: true,
+            rate: RateId::FULL,
+        };
+        let unpack = |slot: Slot| Slot::unpack_usual(slot.pack(), thread, true);
+        let expected = UsualSlot { size_bytes: 24, stack, birth_ticks: BIRTH_MASK };
+        assert_eq!(unpack(usual), Some(expected));
+        let others = [
+            Slot { size_bytes: SIZE_ELSEWHERE, ..usual },
+            Slot { thread: ThreadId(0xaa_cdef), ..usual },
+            Slot { thread: ThreadId(0xab_cdee), ..usual },
+            Slot { upper_half: false, ..usual },
+            Slot { rate: RateId(1), ..usual },
+            Slot { rate: RateId(2), ..usual },
+        ];
+        others.into_iter().for_each(|slot| assert_eq!(unpack(slot), None, "{slot:?}"));
+        let [word0, word1] = usual.pack();
+        assert_eq!(Slot::unpack_usual([word0 & !LIVE, word1], thread, true), None);
     }
 
     #[test]

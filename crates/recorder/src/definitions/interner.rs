@@ -161,21 +161,31 @@ impl Interner {
         let has_changed = self.changes.load(Ordering::Relaxed) != known.changes;
         let KnownPart { len, id: mut parent, mut modules, .. } =
             if has_changed { self.known_part(path) } else { known };
-        if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
-            let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
-            parent = match self.find(path.seed()) {
-                Some(id) => id,
-                None => self.append(path.seed(), 0, &cut, definitions, held)?,
-            };
-        }
-        for index in len..path.len() {
-            let PathNode { hash, frame, .. } = path.node(index);
-            let definition = definition_of(frame, parent);
-            modules |= unloadable(frame);
-            parent = self.append(hash, modules, &definition, definitions, held)?;
-            path.set_id(index, parent);
-        }
-        Some(parent)
+        let table = self.with_room(path.len() - len + 1, held)?;
+        let append = |hash: PathHash, modules: u32, definition: &Definition<'_>| {
+            let id = definitions.append(definition, held).ok()?;
+            self.insert(table, hash, modules, id);
+            Some(id)
+        };
+        let mut define = || {
+            if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
+                let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
+                parent = match self.find(path.seed()) {
+                    Some(id) => id,
+                    None => append(path.seed(), 0, &cut)?,
+                };
+            }
+            for index in len..path.len() {
+                let PathNode { hash, frame, .. } = path.node(index);
+                modules |= unloadable(frame);
+                parent = append(hash, modules, &definition_of(frame, parent))?;
+                path.set_id(index, parent);
+            }
+            Some(parent)
+        };
+        let defined = define();
+        self.count_change(); // also when only some of it had room
+        defined
     }
 
     /// Under the lock, after the change: who sees the count sees what was changed.
@@ -185,27 +195,15 @@ impl Interner {
 
     /// Another hash for a path that has a number: of what the path was put together from.
     pub(crate) fn alias(&self, alias: PathHash, path: PathHash, id: StackId, held: &Held<'_>) {
-        let Some(table) = self.with_room(held) else { return };
-        let modules = table.value(path.key()) >> 32;
-        let is_new = table.insert(alias.key(), modules << 32 | u64::from(id.0));
-        self.entries.store(self.entries.load(Ordering::Relaxed) + usize::from(is_new), Ordering::Relaxed);
+        let Some(table) = self.with_room(1, held) else { return };
+        self.insert(table, alias, (table.value(path.key()) >> 32) as u32, id);
         self.count_change();
     }
 
-    fn append(
-        &self,
-        hash: PathHash,
-        modules: u32,
-        definition: &Definition<'_>,
-        definitions: &DefinitionWriter,
-        held: &Held<'_>,
-    ) -> Option<StackId> {
-        let table = self.with_room(held)?;
-        let id = definitions.append(definition, held).ok()?;
+    /// Under the lock, in a table that has room.
+    fn insert(&self, table: &Table, hash: PathHash, modules: u32, id: StackId) {
         let is_new = table.insert(hash.key(), u64::from(modules) << 32 | u64::from(id.0));
         self.entries.store(self.entries.load(Ordering::Relaxed) + usize::from(is_new), Ordering::Relaxed);
-        self.count_change();
-        Some(id)
     }
 
     /// Forgets the numbers of all paths through any of these modules, which were unloaded: another may be in their
@@ -222,13 +220,19 @@ impl Interner {
         self.count_change();
     }
 
-    /// The table, replaced by a larger one when it is more than five eighths full: at three quarters one that is not
-    /// there is looked for in 8.5 places on average, and each new stack does so for each of its new frames.
-    fn with_room(&self, held: &Held<'_>) -> Option<&Table> {
-        match self.table() {
-            Some(table) if self.entries.load(Ordering::Relaxed) * 8 < table.capacity * 5 => Some(table),
-            Some(table) => self.grow(Some(table), table.capacity * 2, held),
-            None => self.grow(None, FIRST_CAPACITY, held),
+    /// The table, replaced by a larger one when with so many more it is more than five eighths full: at three quarters one
+    /// that is not there is looked for in 8.5 places on average, and each new stack does so for each of its new frames.
+    fn with_room(&self, more: usize, held: &Held<'_>) -> Option<&Table> {
+        let table = self.table();
+        let wanted = (self.entries.load(Ordering::Relaxed) + more) * 8;
+        let capacity = table.map_or(FIRST_CAPACITY, |table| table.capacity);
+        let enough = |capacity: &usize| wanted <= capacity * 5;
+        match table {
+            Some(table) if enough(&capacity) => Some(table),
+            _ => {
+                let larger = core::iter::successors(Some(capacity), |capacity| capacity.checked_mul(2));
+                self.grow(table, larger.into_iter().find(enough)?, held)
+            }
         }
     }
 

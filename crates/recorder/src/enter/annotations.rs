@@ -37,7 +37,7 @@ impl Entered {
         let place = name.and_then(|_| events::reserve(self.thread, self.session));
         let begin_ticks = place.as_ref().map_or_else(|| self.session.ticks(), |place| place.now);
         let fits = sections.begin(name.unwrap_or_default(), begin_ticks);
-        self.words.sections.set(sections.count());
+        self.words().sections.set(sections.count());
         match (name, place) {
             _ if !fits => self.session.head.count_loss(LossReason::SectionDepth),
             (Some(name), Some(place)) => self.write(place, Note::Begin, name),
@@ -52,7 +52,7 @@ impl Entered {
         let recorded = known.filter(|name| sections.is_open(*name));
         let place = recorded.and_then(|name| Some((events::reserve(self.thread, self.session)?, name)));
         sections.end(known.unwrap_or_default());
-        self.words.sections.set(sections.count());
+        self.words().sections.set(sections.count());
         if let Some((place, name)) = place {
             self.write(place, Note::End, name);
         }

@@ -12,7 +12,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 use super::entry_token::Entered;
 use crate::events::{self, Reservation};
 use crate::live::{SlotPlace, prefetch};
-use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full};
+use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full, is_recorded_in_full};
 use crate::stack_ids;
 use crate::unwind::Registers;
 
@@ -53,11 +53,48 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
-        let admit = if POOL { admit_apart } else { admit };
-        let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
-        let place = session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
+        if POOL || call.is_aligned() || !is_recorded_in_full(thread, session.head) {
+            let apart = registers;
+            // SAFETY: the registers are those of the hook's caller, and the block is this call's.
+            return unsafe {
+                self.apart().record_any_alloc::<POOL>(call, address, size_bytes, align, &apart)
+            };
+        }
+        let place = session.live.prefetch::<false>(address as u64, &thread.regions);
         // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
+        let Some(reservation) = events::reserve(thread, session) else { return };
+        let size_bytes = size_bytes as u64;
+        if address == 0 {
+            let apart = reservation;
+            return apart.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
+        }
+        // SAFETY: the block is this call's.
+        unsafe {
+            self.insert::<false>(address, place, size_bytes, stack, RateId::FULL, reservation.now);
+        }
+        reservation.write_alloc(call, size_bytes, stack);
+    }
+
+    /// [`Self::record_alloc`] of blocks that are sampled, aligned, or a pool's.
+    ///
+    /// # Safety
+    /// * As for [`Self::record_alloc`].
+    #[inline(never)]
+    unsafe fn record_any_alloc<const POOL: bool>(
+        &self,
+        call: Call,
+        address: usize,
+        size_bytes: usize,
+        align: usize,
+        registers: &Registers,
+    ) {
+        let (thread, session) = (self.thread, self.session);
+        let admit = if POOL { admit_apart } else { admit };
+        let Some(rate) = admit(size_bytes, thread, self.words(), session) else { return };
+        let place = session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
+        // SAFETY: the registers are those of the hook's caller, which is active.
+        let stack = unsafe { stack_ids::stack_id(*registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
         if address == 0 {
@@ -122,28 +159,50 @@ impl Entered {
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
         let place = session.live.prefetch::<false>(address as u64, &thread.regions);
         prefetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
-        if is_full(session.head) {
-            let reservation = events::reserve(thread, session);
+        if !is_full(session.head) {
             // SAFETY: the caller owns the block.
-            let removed = unsafe { self.remove_at::<false>(address, place) };
-            // What is usual first, so that nothing is carried on to what is not.
-            if let (Some(reservation), Some((slot, _))) = (&reservation, &removed.0)
-                && slot.rate == RateId::FULL
-            {
-                let block = self.freed_block(slot, reservation.now);
-                reservation.write(&Event::Free { call, block }, RateId::FULL);
-                return slot.size_bytes;
-            }
-            if let Some(reservation) = reservation {
-                self.write_free::<false>(call, removed, self.is_superseded(removed), reservation);
-            }
-            removed.size_bytes()
-        } else {
-            // SAFETY: the caller owns the block.
-            let removed = unsafe { self.remove::<false>(address) };
-            self.record_free_of::<false>(call, removed);
-            removed.size_bytes()
+            return unsafe { self.apart().record_free_of_sample(call, address) };
         }
+        let reservation = events::reserve(thread, session);
+        let upper_half = session.live.upper_half::<false>(address as u64);
+        if let (Some(reservation), Some(place)) = (&reservation, place)
+            // SAFETY: the caller owns the block.
+            && let Some(slot) = unsafe { place.take_usual(thread.id.get(), upper_half) }
+        {
+            thread.record.count_freed(slot.size_bytes);
+            let age = age_ticks(reservation.now, slot.birth_ticks);
+            reservation.write_free(call, age, slot.size_bytes, slot.stack);
+            return slot.size_bytes;
+        }
+        let apart = reservation;
+        // SAFETY: the caller owns the block.
+        unsafe { self.apart().record_any_free(call, address, &apart) }
+    }
+
+    /// The free of a block that is not usual: another thread's, sampled, huge, or not known.
+    ///
+    /// # Safety
+    /// * As for [`Self::record_free`].
+    #[inline(never)]
+    unsafe fn record_any_free(&self, call: Call, address: usize, place: &Option<Reservation<'_>>) -> u64 {
+        // SAFETY: the caller owns the block.
+        let removed = unsafe { self.remove::<false>(address) };
+        if let Some(reservation) = *place {
+            self.write_free::<false>(call, removed, self.is_superseded(removed), reservation);
+        }
+        removed.size_bytes()
+    }
+
+    /// The free of a block when not all are recorded.
+    ///
+    /// # Safety
+    /// * As for [`Self::record_free`].
+    #[inline(never)]
+    unsafe fn record_free_of_sample(&self, call: Call, address: usize) -> u64 {
+        // SAFETY: the caller owns the block.
+        let removed = unsafe { self.remove::<false>(address) };
+        self.record_free_of::<false>(call, removed);
+        removed.size_bytes()
     }
 
     /// Removes a block from the live table.
@@ -154,28 +213,7 @@ impl Entered {
     pub unsafe fn remove<const POOL: bool>(&self, address: usize) -> RemovedBlock {
         let regions = self.thread.regions::<POOL>();
         // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
-        self.counted::<POOL>(address, unsafe { self.session.live.remove::<POOL>(address as u64, regions) })
-    }
-
-    /// [`Self::remove`] where the place of the block's slot is known.
-    ///
-    /// # Safety
-    /// * The caller of the hook owns the block at `address`, as for [`Self::remove`].
-    #[inline(always)]
-    unsafe fn remove_at<const POOL: bool>(
-        &self,
-        address: usize,
-        place: Option<SlotPlace<'_>>,
-    ) -> RemovedBlock {
-        let regions = self.thread.regions::<POOL>();
-        // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
-        let slot = unsafe { self.session.live.remove_at::<POOL>(address as u64, place, regions) };
-        self.counted::<POOL>(address, slot)
-    }
-
-    /// Counts what was removed.
-    #[inline(always)]
-    fn counted<const POOL: bool>(&self, address: usize, slot: Option<Slot>) -> RemovedBlock {
+        let slot = unsafe { self.session.live.remove::<POOL>(address as u64, regions) };
         if !POOL && let Some(slot) = &slot {
             self.thread.record.count_freed(slot.size_bytes);
         }
@@ -251,7 +289,7 @@ impl Entered {
         let thread = self.thread;
         let newest = thread.last_alloc_ticks.get() & ((1 << BIRTH_BITS) - 1);
         let is_last_sampled = slot.thread == thread.id.get() && slot.birth_ticks == newest;
-        is_last_sampled && has_allocated_others(self.words)
+        is_last_sampled && has_allocated_others(self.words())
     }
 
     /// Records that `realloc` has given another block for the one that was removed.
@@ -270,7 +308,7 @@ impl Entered {
     ) {
         let (thread, session) = (self.thread, self.session);
         let is_superseded = self.is_superseded(removed);
-        let Some(rate) = admit(size_bytes, thread, self.words, session) else {
+        let Some(rate) = admit(size_bytes, thread, self.words(), session) else {
             return self.record_free_after::<false>(call, removed, is_superseded);
         };
         // SAFETY: the registers are those of the hook's caller, which is active.

@@ -1,14 +1,14 @@
 //! Proof of entry.
 
-use core::mem;
+use core::mem::{self, ManuallyDrop};
 
-use crate::state::words::Words;
+use crate::state::words::{self, Words};
 use crate::state::{Session, Thread};
 
-/// Proof that the recorder was entered on this thread: without it nothing can be recorded.
+/// Proof that the recorder was entered on this thread: without it nothing can be recorded. Two words, which functions give
+/// in registers; those of the thread are found as fast as they would be kept.
 #[derive(Debug)]
 pub struct Entered {
-    pub(super) words: &'static Words,
     pub(super) thread: &'static Thread,
     pub(super) session: &'static Session,
 }
@@ -17,7 +17,7 @@ impl Drop for Entered {
     #[inline(always)]
     fn drop(&mut self) {
         self.thread.record.end();
-        self.words.leave();
+        words::words().leave();
     }
 }
 
@@ -25,8 +25,19 @@ impl Entered {
     /// Leaves the recorder while its operation on the live table goes on.
     #[inline(always)]
     pub(super) fn leave_in_operation(self) {
-        let words = self.words;
         mem::forget(self);
-        words.leave();
+        words::words().leave();
+    }
+
+    /// The thread's words.
+    #[inline(always)]
+    pub(super) fn words(&self) -> &'static Words {
+        words::words()
+    }
+
+    /// The same proof for what is out of line, so that this one stays in registers. It does not leave.
+    #[inline(always)]
+    pub(super) fn apart(&self) -> ManuallyDrop<Entered> {
+        ManuallyDrop::new(Entered { thread: self.thread, session: self.session })
     }
 }

@@ -21,10 +21,10 @@ const HOLDS_MAX: usize = 16;
 pub fn enter(registers: &Registers) -> Option<Entered> {
     let words = words::words();
     if words.inside.get() != 0 {
-        return reenter(words, registers);
+        return reenter(words, *registers);
     }
     if words.thread.get().is_null() {
-        return begin(words, registers, InheritedMemory::Emptied);
+        return begin(words, *registers, InheritedMemory::Emptied);
     }
     // The mark is set before the look at session and thread: a handler that forks in between leaves its child
     // with neither, and by the mark the child knows to give this hook memory to end in.
@@ -34,7 +34,7 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
         (Some(session), Some(thread)) => operate(words, thread, session, registers),
         _ => {
             words.leave();
-            begin(words, registers, InheritedMemory::Emptied)
+            begin(words, *registers, InheritedMemory::Emptied)
         }
     }
 }
@@ -48,9 +48,9 @@ fn operate(
     registers: &Registers,
 ) -> Option<Entered> {
     if thread.record.begin(&session.head.hold) {
-        Some(Entered { words, thread, session })
+        Some(Entered { thread, session })
     } else {
-        wait(words, session, registers)
+        wait(words, session, *registers)
     }
 }
 
@@ -59,13 +59,13 @@ fn operate(
 #[inline(always)]
 pub fn settle_flags(registers: &Registers) {
     if hook_flags::are_unsettled() {
-        make_session(registers);
+        make_session(*registers);
     }
 }
 
 #[cold]
-fn make_session(registers: &Registers) {
-    drop(enter(registers));
+fn make_session(registers: Registers) {
+    drop(enter(&registers));
 }
 
 /// Enters once more for a call that has begun with [`Entered::remove_for_resize`]: in the same operation, so
@@ -79,9 +79,7 @@ pub fn resume(registers: &Registers) -> Option<Entered> {
     words.enter(registers.sp); // before the look at session and thread, as in `enter`
     // SAFETY: a thread's state stays for the life of the process.
     match (state::current(), unsafe { words.thread.get().as_ref() }) {
-        (Some(session), Some(thread)) if thread.record.is_in_operation() => {
-            Some(Entered { words, thread, session })
-        }
+        (Some(session), Some(thread)) if thread.record.is_in_operation() => Some(Entered { thread, session }),
         _ => {
             words.leave();
             enter(registers) // a handler's call has ended the operation, or the session was left to a child
@@ -92,7 +90,7 @@ pub fn resume(registers: &Registers) -> Option<Entered> {
 /// The mark is set. Either a signal handler runs while the thread was in the recorder: pass. Or the
 /// hook that set it was left by `siglongjmp` from a handler, and its frame has ended.
 #[cold]
-fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
+fn reenter(words: &'static Words, registers: Registers) -> Option<Entered> {
     let Some(session) = state::current() else {
         return forked_inside(words, registers);
     };
@@ -101,7 +99,7 @@ fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
     session.head.count_loss(LossReason::Reentered); // also when the mark is stale: the event of that hook
     let thread = thread.filter(|thread| is_stale(words.inside.get(), registers.sp, thread.stack.get()))?;
     words.enter(registers.sp);
-    operate(words, thread, session, registers)
+    operate(words, thread, session, &registers)
 }
 
 /// Whether the hook that was at `inside` has ended, seen from one at `sp`: this one is on the thread's own
@@ -117,7 +115,7 @@ fn is_stale(inside: usize, sp: usize, own: Option<StackRange>) -> bool {
 /// Waits until no reader of the live table holds operations back, and enters. It waits unmarked, so that
 /// signal handlers and forks find nothing begun. The mark is set, no operation has begun.
 #[cold]
-fn wait(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
+fn wait(words: &'static Words, session: &'static Session, registers: Registers) -> Option<Entered> {
     words.leave();
     for _ in 0..HOLDS_MAX {
         wait_for_release(&state::current()?.head.hold);
@@ -128,7 +126,7 @@ fn wait(words: &'static Words, session: &'static Session, registers: &Registers)
             return begin(words, registers, InheritedMemory::Emptied);
         };
         if thread.record.begin(&session.head.hold) {
-            return Some(Entered { words, thread, session });
+            return Some(Entered { thread, session });
         }
         words.leave();
     }
@@ -141,7 +139,7 @@ fn wait(words: &'static Words, session: &'static Session, registers: &Registers)
 /// child, forked by a handler that had interrupted the recorder: it begins anew, and leaves the memory alone
 /// in which the interrupted hook will go on to its end.
 #[cold]
-fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered> {
+fn forked_inside(words: &'static Words, registers: Registers) -> Option<Entered> {
     if state::is_being_made() {
         return None;
     }
@@ -150,7 +148,7 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
 
 /// The first hook of a thread, perhaps of the process.
 #[cold]
-fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) -> Option<Entered> {
+fn begin(words: &'static Words, registers: Registers, memory: InheritedMemory) -> Option<Entered> {
     if state::is_refused() {
         // At each call of the process, so without a system call.
         if let Some(session) = state::stopped() {
@@ -165,13 +163,13 @@ fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) 
     // SAFETY: a thread's state stays for the life of the process.
     if let Some(thread) = unsafe { words.thread.get().as_ref() } {
         words.enter(registers.sp); // a handler has entered before us
-        return operate(words, thread, session, registers);
+        return operate(words, thread, session, &registers);
     }
     attach(words, session, registers)
 }
 
 /// Makes this process its session, with signals blocked.
-fn make(words: &Words, registers: &Registers, memory: InheritedMemory) -> Option<&'static Session> {
+fn make(words: &Words, registers: Registers, memory: InheritedMemory) -> Option<&'static Session> {
     words.enter(registers.sp);
     let session = lifecycle::get_or_begin(memory);
     words.thread.set(core::ptr::null());
@@ -183,12 +181,12 @@ fn make(words: &Words, registers: &Registers, memory: InheritedMemory) -> Option
 }
 
 /// Attaches a thread, with signals blocked.
-fn attach(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
+fn attach(words: &'static Words, session: &'static Session, registers: Registers) -> Option<Entered> {
     words.enter(registers.sp);
     match lifecycle::attach(registers.sp, session) {
         Some(thread) => {
             words.thread.set(thread);
-            operate(words, thread, session, registers)
+            operate(words, thread, session, &registers)
         }
         None => {
             words.leave();

@@ -3,7 +3,8 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use heapscribe_wire::live::SLOT_BYTES;
+use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::live::{SLOT_BYTES, Slot, UsualSlot};
 
 /// The words of a slot.
 pub(super) type Words = [AtomicU64; 2];
@@ -33,6 +34,20 @@ impl<'a> SlotPlace<'a> {
     #[inline(always)]
     pub(super) fn existing(self) -> Option<&'a Words> {
         (self.present.load(Ordering::Relaxed) != 0).then_some(self.words)
+    }
+
+    /// Removes the block whose place this is and gives what it was, if it is a usual one of the thread, see
+    /// [`Slot::unpack_usual`]. Else it is still there, if there is one.
+    ///
+    /// # Safety
+    /// * The caller owns the block: nobody else inserts or removes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn take_usual(self, thread: ThreadId, upper_half: bool) -> Option<UsualSlot> {
+        let words = self.existing()?;
+        let loaded = [words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)];
+        let slot = Slot::unpack_usual(loaded, thread, upper_half)?;
+        words[0].store(0, Ordering::Relaxed);
+        Some(slot)
     }
 }
 

@@ -295,7 +295,7 @@ impl LiveTable {
     }
 
     #[inline(always)]
-    fn upper_half<const POOL: bool>(&self, address: u64) -> bool {
+    pub(crate) fn upper_half<const POOL: bool>(&self, address: u64) -> bool {
         self.shift::<POOL>() == GRANULE_SHIFT_GLIBC && address & 16 != 0
     }
 
@@ -341,6 +341,7 @@ impl LiveTable {
             let next = next.inspect_err(|_| words[0].store(0, Ordering::Relaxed))?;
             next[0].store(0, Ordering::Relaxed);
             next[1].store(slot.size_bytes, Ordering::Relaxed);
+            slot.size_bytes = SIZE_ELSEWHERE;
         }
         let [word0, word1] = slot.pack();
         let replaced = Slot::unpack([words[0].load(Ordering::Relaxed), 0]).is_some();

@@ -20,6 +20,12 @@ pub(crate) fn is_full(head: &SharedHead) -> bool {
     head.mode.load(Ordering::Relaxed) == Mode::Full.to_word()
 }
 
+/// Whether every block of the thread is recorded, and it knows so.
+#[inline(always)]
+pub(crate) fn is_recorded_in_full(thread: &Thread, head: &SharedHead) -> bool {
+    is_full(head) && thread.sampling.followed.get() == Mode::Full.to_word()
+}
+
 /// Whether a block of this size is to be recorded, and at which rate. Counts its bytes.
 #[inline(always)]
 pub(crate) fn admit(size: usize, thread: &Thread, words: &Words, session: &Session) -> Option<RateId> {

@@ -4,4 +4,4 @@ mod admit;
 pub mod filter;
 pub mod gate;
 
-pub(crate) use admit::{admit, admit_apart, has_allocated_others, is_full};
+pub(crate) use admit::{admit, admit_apart, has_allocated_others, is_full, is_recorded_in_full};

@@ -204,7 +204,7 @@ impl CachedStack {
     #[inline(always)]
     pub(crate) unsafe fn unchanged(&self, sp: usize) -> usize {
         let lowest = sp.wrapping_sub(8);
-        let mut slots = self.slots.get(..self.len).unwrap_or_default();
+        let Some(mut slots) = self.slots.get(..self.len) else { return 0 };
         // Frames further in than the stack pointer have ended. Few, so they are taken off one by one, and
         // the others need no such look.
         while let Some((last, others)) = slots.split_last()
@@ -213,15 +213,22 @@ impl CachedStack {
             slots = others;
         }
         // SAFETY: a slot at or above the stack pointer, within the stack.
-        let difference = |frame_slot: &FrameSlot| unsafe { word(frame_slot.address) } ^ frame_slot.pc;
-        // Four at a time, with one branch.
-        let (fours, _) = slots.as_chunks::<4>();
-        let is_other = |[a, b, c, d]: &[FrameSlot; 4]| {
-            difference(a) | difference(b) | difference(c) | difference(d) != 0
-        };
-        let same = 4 * fours.iter().position(is_other).unwrap_or(fours.len());
-        let rest = slots.get(same..).unwrap_or_default();
-        let unchanged = same + rest.iter().position(|slot| difference(slot) != 0).unwrap_or(rest.len());
+        let is_same = |frame_slot: &FrameSlot| unsafe { word(frame_slot.address) } == frame_slot.pc;
+        let mut rest = slots;
+        while let [a, b, c, d, others @ ..] = rest
+            && is_same(a)
+            && is_same(b)
+            && is_same(c)
+            && is_same(d)
+        {
+            rest = others;
+        }
+        while let [first, others @ ..] = rest
+            && is_same(first)
+        {
+            rest = others;
+        }
+        let unchanged = slots.len() - rest.len();
         // SAFETY: the stack is the one that `sp` is in, readable to the outermost slot.
         if self.checks_len == 0 { unchanged } else { unsafe { self.checked(unchanged, lowest) } }
     }

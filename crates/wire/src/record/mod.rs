@@ -30,6 +30,7 @@ mod event;
 mod latency;
 mod mapping;
 mod note;
+mod short;
 mod tag;
 
 #[cfg(test)]
@@ -41,3 +42,4 @@ pub use event::{Block, Event};
 pub use latency::put_latency;
 pub use mapping::{Mapping, MappingFlags, MappingKind};
 pub use note::Note;
+pub use short::{put_alloc, put_free};

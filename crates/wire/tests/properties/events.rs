@@ -1,9 +1,9 @@
 //! Events: `record.rs`.
 
-use heapscribe_wire::ids::{NameId, RateId, ThreadId};
+use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::record::{
-    BadEvent, Block, Call, Event, Events, Mapping, MappingFlags, MappingKind, Note,
+    BadEvent, Block, Call, Event, Events, Mapping, MappingFlags, MappingKind, Note, put_alloc, put_free,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,6 +12,11 @@ use crate::{holds_up_to, number, stack};
 
 fn call() -> impl Strategy<Value = Call> {
     proptest::sample::select(&Call::ALL[..])
+}
+
+/// Numbers of up to so many bits, each length as often.
+fn up_to(bits: u32) -> impl Strategy<Value = u64> {
+    (0..=bits).prop_flat_map(|bits| 0..1u64 << bits)
 }
 
 fn block() -> impl Strategy<Value = Block> {
@@ -135,6 +140,26 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = to;
         holds_up_to(at, &starts, &events, &read_events(&bytes).0);
+    }
+
+    #[test]
+    fn events_written_as_words_are_the_same_events(
+        dt in up_to(15), age_ticks in up_to(29), size_bytes in up_to(15), stack in up_to(15), call in call()
+    ) {
+        let (stack, all) = (StackId(stack as u32), dt | size_bytes | stack);
+        let mut at = [0xaa; EVENT_BYTES_MAX];
+        let len = put_alloc(&mut at, call, dt, size_bytes, stack);
+        prop_assert_eq!(len.is_some(), all < 1 << 14 && !call.is_aligned());
+        if let Some(len) = len {
+            let event = Event::Alloc { call, size_bytes, stack, align_log2: 0 };
+            prop_assert_eq!(read_events(&at[..len]), (vec![(dt, event)], None));
+        }
+        let len = put_free(&mut at, call, dt, age_ticks, size_bytes, stack);
+        prop_assert_eq!(len.is_some(), all < 1 << 14 && age_ticks < 1 << 28);
+        if let Some(len) = len {
+            let block = Block { size_bytes, stack, age_ticks, birth_thread: None };
+            prop_assert_eq!(read_events(&at[..len]), (vec![(dt, Event::Free { call, block })], None));
+        }
     }
 
     #[test]
