@@ -239,7 +239,7 @@ impl Drain {
                 self.forked.escapes().is_recorded(key, &exe);
             }
             let before = self.sessions.range(SessionKey { created_mono_ns: 0, ..key }..key);
-            let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
+            let same = before.filter(|(_, earlier)| earlier.namespace == session.namespace);
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
             for earlier in earlier {
                 self.end(earlier, HowEnded::Execed, key.created_mono_ns);

@@ -281,6 +281,19 @@ impl Output {
         }
     }
 
+    /// Where the file begins to which a process wrote chunks itself, for who looks on; `None` where nobody does, for whom
+    /// its chunks have time until the process ends.
+    pub(super) fn spilled(&self, process: ProcessIndex) -> Option<u64> {
+        self.tap.as_ref().map(|tap| tap.borrow().spilled(process))
+    }
+
+    /// That file has been taken up to here, and these chunks, by thread and number, are nowhere else.
+    pub(super) fn has_spilled(&mut self, process: ProcessIndex, bytes: u64, chunks: &[(u32, u64)]) {
+        self.pass_by(|tap| tap.has_spilled(process, bytes));
+        self.flush();
+        self.pass_by(|tap| tap.freed(process, chunks));
+    }
+
     /// Ends the recording; the summary, and what went wrong, if anything.
     pub(super) fn finish(self, end: &SessionEnd) -> (Summary, Option<String>) {
         let mut summary = self.summary;

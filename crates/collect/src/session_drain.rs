@@ -1,6 +1,5 @@
 //! One session being drained: the four files of one process image, read by copies.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -23,7 +22,7 @@ use crate::named_snapshots;
 use crate::other_programs;
 use crate::output::Output;
 use crate::session_head::SessionHead;
-use crate::spilled::Spilled;
+use crate::spilled::SpillProgress;
 use crate::summary::losses;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
@@ -40,7 +39,8 @@ pub(super) struct SessionDrain {
     defs: File,
     log: Log,
     alive: Option<Alive>,
-    namespace: u64,
+    /// The pid namespace in which the session's pid counts, by inode number.
+    pub(super) namespace: u64,
     memory: Memory,
     heap: HeapSamples,
     jit: JitFiles,
@@ -49,6 +49,7 @@ pub(super) struct SessionDrain {
     key: SessionKey,
     position: Position,
     defs_read: u64,
+    spill: SpillProgress,
     has_calls: bool,
     /// The newest moment that is known of it.
     newest_mono_ns: u64,
@@ -103,6 +104,7 @@ impl SessionDrain {
             process: None,
             position: Position::default(),
             defs_read: 0,
+            spill: SpillProgress::default(),
             has_calls: false,
             newest_mono_ns: created_mono_ns,
             marks: Marks::default(),
@@ -142,11 +144,6 @@ impl SessionDrain {
         self.alive.as_ref()
     }
 
-    /// The pid namespace in which the session's pid counts, by inode number.
-    pub(super) fn namespace(&self) -> u64 {
-        self.namespace
-    }
-
     /// How the process image has ended, if it has.
     pub(super) fn how_ended(&self) -> Option<HowEnded> {
         // Asked first: a process that is seen to have ended has said before what it was about to do.
@@ -170,6 +167,7 @@ impl SessionDrain {
         output.summary.programs += u64::from(info.stage == Stage::Execed);
         let process = output.process(&info);
         self.process = Some(process);
+        self.spill.bytes = output.spilled(process).unwrap_or(0);
         process
     }
 
@@ -180,6 +178,9 @@ impl SessionDrain {
         }
         let process = self.process(output);
         self.take_mark(process, output);
+        if output.spilled(process).is_some() {
+            self.take_spilled(process, output);
+        }
         let sealed = self.sealed();
         if sealed.is_empty() {
             return false;
@@ -287,20 +288,20 @@ impl SessionDrain {
         }
     }
 
-    /// Takes chunks that threads spilled themselves while no collector drained them. Gives their threads and numbers.
-    fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
+    /// Takes chunks that threads spilled themselves while no collector drained them, and that were not taken before.
+    fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) {
         let whole_bytes = read_head(self.head.file(), |head| head.spilled_bytes).unwrap_or_default();
-        let mut spilled = BTreeSet::new();
-        for chunk in Spilled::new(&self.directory, whole_bytes) {
-            match chunk {
-                Ok((header, payload)) => {
-                    self.write_chunk(process, &header, &payload, output);
-                    spilled.insert((header.thread, header.sequence));
-                }
-                Err(problem) => self.note(problem.to_owned()),
-            }
+        if whole_bytes <= self.spill.bytes {
+            return;
         }
-        spilled
+        self.take_definitions(process, output);
+        let (mut spill, directory) = (std::mem::take(&mut self.spill), self.directory.clone());
+        let before = spill.take(&directory, whole_bytes, |chunk| match chunk {
+            Ok((header, payload)) => self.write_chunk(process, header, payload, output),
+            Err(problem) => self.note(problem.to_owned()),
+        });
+        self.spill = spill;
+        output.has_spilled(process, self.spill.bytes, &before);
     }
 
     /// Samples its memory; now and then what was sampled goes into the trace.
@@ -355,12 +356,11 @@ impl SessionDrain {
         let process = self.process(output);
         self.take_definitions(process, output);
         // It is older than what is still in the log.
-        let spilled = self.take_spilled(process, output);
+        self.take_spilled(process, output);
         self.drain(output);
         // A thread killed while it wrote a chunk out has left it in both places.
-        let is_new = |h: &Header| !spilled.contains(&(h.thread, h.sequence));
         let open = self.log.chunks(self.head.chunks_in_use(), |h| {
-            h.state != State::Free as u32 && h.committed > 0 && is_new(h)
+            h.state != State::Free as u32 && h.committed > 0 && !self.spill.has(h)
         });
         self.take_definitions(process, output);
         for (index, header) in &open {

@@ -25,6 +25,12 @@ pub trait Tap {
     /// These chunks, by thread and number, are in the session no more, and pass no more.
     fn freed(&mut self, process: ProcessIndex, chunks: &[(u32, u64)]);
 
+    /// Up to where the file has passed to which the process wrote chunks itself, be it by another before us.
+    fn spilled(&self, process: ProcessIndex) -> u64;
+
+    /// It has passed up to here.
+    fn has_spilled(&mut self, process: ProcessIndex, bytes: u64);
+
     /// The image has ended, and all of it has passed.
     fn ended(&mut self, process: ProcessIndex, end: &ProcessEnd);
 

@@ -49,6 +49,8 @@ pub struct Image {
     /// Bytes of the chunks that were counted and may come again, by thread and number.
     pub(super) counted: BTreeMap<(u32, u64), usize>,
     pub(super) rates: HashMap<RateId, u64>,
+    /// Up to where the file was counted to which the process wrote chunks while nobody took them.
+    pub spilled_bytes: u64,
     /// Blocks that were seen allocated in this window, without what they stand for.
     pub seen: u64,
     /// Whether it has ended.

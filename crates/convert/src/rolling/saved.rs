@@ -3,6 +3,7 @@
 //! ```text
 //!   image PID CREATED_NS ENDED SEEN
 //!   counted THREAD NUMBER BYTES
+//!   spilled BYTES              where there are any
 //!   window STACK THREAD BLOCKS BYTES VARIANCE VARIANCE
 //!   live STACK THREAD BLOCKS BYTES VARIANCE VARIANCE BLOCKS BYTES VARIANCE VARIANCE
 //! ```
@@ -27,6 +28,9 @@ impl Image {
         let _ = writeln!(out, "image {pid} {created_mono_ns} {} {}", u8::from(self.has_ended), self.seen);
         for ((thread, number), bytes) in &self.counted {
             let _ = writeln!(out, "counted {thread} {number} {bytes}");
+        }
+        if self.spilled_bytes > 0 {
+            let _ = writeln!(out, "spilled {}", self.spilled_bytes);
         }
         for ((stack, thread), sum) in &self.window {
             let _ = write!(out, "window {} {thread}", stack.0);
@@ -67,6 +71,7 @@ impl Image {
                 let key = (words.next()?, words.next()?);
                 self.counted.insert(key, words.next()?);
             }
+            "spilled" => self.spilled_bytes = words.next()?,
             "window" => {
                 let owner = (StackId(words.next()?), words.next()?);
                 self.window.insert(owner, words.sum()?);

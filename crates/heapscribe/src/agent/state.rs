@@ -306,7 +306,7 @@ mod tests {
             rate: 11,
         };
         let mut image = Image::new(ImageKey { pid: 1, created_mono_ns: 2 });
-        for line in ["counted 1 0 65", "window 4 1 2 3 4 5", "live 4 1 2 3 4 5 0 0 0 0"] {
+        for line in ["counted 1 0 65", "spilled 4096", "window 4 1 2 3 4 5", "live 4 1 2 3 4 5 0 0 0 0"] {
             image.restore(line).unwrap();
         }
         let mut file = StateFile::at(path.clone());

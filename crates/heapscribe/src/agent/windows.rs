@@ -271,6 +271,17 @@ impl Tap for Windows {
         }
     }
 
+    fn spilled(&self, process: ProcessIndex) -> u64 {
+        let image = self.numbers.get(&process).and_then(|number| self.images.get(number.0 as usize));
+        image.map_or(0, |image| image.spilled_bytes)
+    }
+
+    fn has_spilled(&mut self, process: ProcessIndex, bytes: u64) {
+        if let Some((_, image)) = self.image(process) {
+            image.spilled_bytes = bytes;
+        }
+    }
+
     fn ended(&mut self, process: ProcessIndex, end: &ProcessEnd) {
         if let Some((_, image)) = self.image(process) {
             image.has_ended = true;
