@@ -100,11 +100,13 @@ impl Base {
         &self.path
     }
 
-    /// Writes the plan that each process reads: its mode and limits, and the real-time rules.
+    /// Writes the plan that each process reads: its mode and limits, and the real-time rules. One that starts meanwhile
+    /// reads this one or that before it.
     pub fn write_plan(&self, plan: &Plan, rules: &[u8]) -> Result<()> {
-        let path = self.path.join(FILE_NAME);
+        let (path, new) = (self.path.join(FILE_NAME), self.path.join(format!("plan.{}", std::process::id())));
         let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
-        fs::write(&path, [&plan.to_bytes()[..], rules].concat())
+        fs::write(&new, [&plan.to_bytes()[..], rules].concat())
+            .and_then(|()| fs::rename(&new, &path))
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

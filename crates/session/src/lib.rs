@@ -7,6 +7,7 @@
 //! user's own.
 #![deny(unsafe_code)]
 
+pub mod always;
 pub mod base_directory;
 mod clock;
 pub mod control;

@@ -1,7 +1,8 @@
 //! Fork, restore, exec: not by `std::process::Command`, which sorts the environment, empties the signal mask and
-//! leaves signals 32 and 33 ignored. And a child to wait for.
+//! leaves signals 32 and 33 ignored. And a child to wait for; or, without fork, the program in our own place.
 #![allow(unsafe_code)]
 
+use std::convert::Infallible;
 use std::ffi::{CString, OsString, c_char};
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
@@ -36,6 +37,21 @@ pub struct NotStarted {
 
 /// Starts a command with the environment of this process and these variables.
 pub fn spawn(command: &[OsString], variables: &[(&str, OsString)]) -> Result<Child, NotStarted> {
+    with_shell(command, variables, start)
+}
+
+/// Becomes a command, in this process: whoever waits for us waits for the program. Comes back only when that fails.
+pub fn become_program(command: &[OsString], variables: &[(&str, OsString)]) -> NotStarted {
+    let Err(failure) = with_shell(command, variables, replace_ourselves);
+    failure
+}
+
+/// Starts a command in some way, or the shell with it, where it is a script that does not say what runs it.
+fn with_shell<T>(
+    command: &[OsString],
+    variables: &[(&str, OsString)],
+    start: impl Fn(&[PathBuf], &[OsString], &[CString]) -> Result<T, NotStarted>,
+) -> Result<T, NotStarted> {
     let [program, arguments @ ..] = command else { panic!("a command has a program") };
     let environment = environment::with(variables);
     let files = candidates(program);
@@ -69,13 +85,8 @@ fn strings<'a>(bytes: impl Iterator<Item = &'a [u8]>) -> io::Result<Vec<CString>
 /// Starts the first of `files` that can be executed.
 fn start(files: &[PathBuf], command: &[OsString], environment: &[CString]) -> Result<Child, NotStarted> {
     let last = || files.last().cloned().unwrap_or_default();
-    let forked = || -> io::Result<(Child, PipeReader)> {
-        let paths = strings(files.iter().map(|file| file.as_os_str().as_bytes()))?;
-        let arguments = List::new(strings(command.iter().map(|word| word.as_bytes()))?);
-        let environment = List::new(environment.to_vec());
-        fork(&Image { paths, arguments, environment })
-    };
-    let (mut child, mut reader) = forked().map_err(|cause| NotStarted { file: last(), cause })?;
+    let forked = Image::new(files, command, environment).and_then(|image| fork(&image));
+    let (mut child, mut reader) = forked.map_err(|cause| NotStarted { file: last(), cause })?;
     let mut report = [0; REPORT_BYTES];
     // The pipe closes without a report when the program is executed, or a signal kills it before.
     if reader.read_exact(&mut report).is_err() {
@@ -87,11 +98,34 @@ fn start(files: &[PathBuf], command: &[OsString], environment: &[CString]) -> Re
     Err(NotStarted { file, cause: io::Error::from_raw_os_error(errno) })
 }
 
-/// What a child executes.
+/// Becomes the first of `files` that can be executed.
+fn replace_ourselves(
+    files: &[PathBuf],
+    command: &[OsString],
+    environment: &[CString],
+) -> Result<Infallible, NotStarted> {
+    let last = || files.last().cloned().unwrap_or_default();
+    let image = Image::new(files, command, environment);
+    let image = image.map_err(|cause| NotStarted { file: last(), cause })?;
+    restore(&Timers::take());
+    let [errno, index] = execute(&image);
+    let file = files.get(index as usize).cloned().unwrap_or_else(last);
+    Err(NotStarted { file, cause: io::Error::from_raw_os_error(errno) })
+}
+
+/// What is executed.
 struct Image {
     paths: Vec<CString>,
     arguments: List,
     environment: List,
+}
+
+impl Image {
+    fn new(files: &[PathBuf], command: &[OsString], environment: &[CString]) -> io::Result<Image> {
+        let paths = strings(files.iter().map(|file| file.as_os_str().as_bytes()))?;
+        let arguments = List::new(strings(command.iter().map(|word| word.as_bytes()))?);
+        Ok(Image { paths, arguments, environment: List::new(environment.to_vec()) })
+    }
 }
 
 fn fork(image: &Image) -> io::Result<(Child, PipeReader)> {
@@ -103,15 +137,15 @@ fn fork(image: &Image) -> io::Result<(Child, PipeReader)> {
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         restore(&timers);
-        execute(image, &writer);
+        report(execute(image), &writer);
     }
     let error = io::Error::last_os_error();
     change_mask(libc::SIG_SETMASK, mask);
     if pid < 0 { Err(error) } else { Ok((Child { pid, status: None }, reader)) }
 }
 
-/// Executes the first file that can be executed; when none can, reports why, of the same one as `execvp`, and ends.
-fn execute(image: &Image, report: &PipeWriter) -> ! {
+/// Executes the first file that can be executed; when none can, why, of the same one as `execvp`: errno and index.
+fn execute(image: &Image) -> [i32; 2] {
     let mut failure = [libc::ENOENT, 0];
     for (index, path) in (0..).zip(&image.paths) {
         let (arguments, environment) =
@@ -131,6 +165,11 @@ fn execute(image: &Image, report: &PipeWriter) -> ! {
             break;
         }
     }
+    failure
+}
+
+/// Says in a child why nothing was executed, and ends.
+fn report(failure: [i32; 2], report: &PipeWriter) -> ! {
     let bytes = failure.map(i32::to_ne_bytes);
     // SAFETY: writes the bytes of an array of that size; `_exit` runs nothing of the parent's.
     unsafe {

@@ -7,7 +7,7 @@
 //! ```text
 //!   inherited     what the process was started with, read before Rust's runtime changes it
 //!   environment   the variables in their order      search   the files that a name may mean
-//!   child         fork, restore, exec, wait
+//!   child         fork, restore, exec, wait; or exec alone
 //! ```
 
 mod child;
@@ -15,6 +15,6 @@ mod environment;
 mod inherited;
 mod search;
 
-pub use child::{Child, NotStarted, spawn};
+pub use child::{Child, NotStarted, become_program, spawn};
 pub use inherited::{ignored_signals, unblock};
 pub use search::candidates;

@@ -18,11 +18,12 @@ const COLLECTOR: &str = "Collector";
 /// Record a service for good, in windows of time
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP,
-          override_usage = "heapscribe agent -o DIR [OPTIONS] -- CMD [ARGS]...\n       heapscribe agent -o DIR [OPTIONS] --session SESSIONS", before_help = "\
+          override_usage = "heapscribe agent -o DIR [OPTIONS] -- CMD [ARGS]...\n       heapscribe agent -o DIR [OPTIONS] --all\n       heapscribe agent -o DIR [OPTIONS] --session SESSIONS", before_help = "\
 Examples:
   heapscribe agent -o /var/lib/heapscribe -- ./server
   heapscribe agent -o windows --endpoint http://localhost:4318 --service shop -- ./server
   heapscribe agent -o windows --metrics 127.0.0.1:9477 -- ./server
+  heapscribe agent -o /var/lib/heapscribe --all         all that `record --always` starts
   heapscribe agent -o windows --session /dev/shm/heapscribe.0.4711.0    go on after a kill
 ")]
 pub(crate) struct AgentArgs {
@@ -74,6 +75,10 @@ pub(crate) struct AgentArgs {
     #[arg(long, value_name = "TRACE")]
     pub(crate) keep_trace: Option<PathBuf>,
 
+    /// Start nothing: take up all services of this user that `heapscribe record --always` starts, until you stop it
+    #[arg(long, conflicts_with_all = ["command", "session"])]
+    pub(crate) all: bool,
+
     /// Start nothing: take what a recording left in this directory, or still writes there
     #[arg(long, value_name = "SESSIONS", conflicts_with = "command")]
     pub(crate) session: Option<PathBuf>,
@@ -84,6 +89,6 @@ pub(crate) struct AgentArgs {
     pub(crate) session_dir: Option<PathBuf>,
 
     /// The program to run, with its arguments
-    #[arg(value_name = "CMD", required_unless_present = "session", trailing_var_arg = true)]
+    #[arg(value_name = "CMD", required_unless_present_any = ["session", "all"], trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
 }

@@ -28,6 +28,7 @@ Examples:
   heapscribe record --ring 256MiB -- ./server              keep only the newest events
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
   heapscribe record --latency -- ./control-loop            also time every call
+  heapscribe record --always -- ./server                   leave it on, for `heapscribe agent --all`
   heapscribe record --rt-section loop --rt-abort -- ./app  stop at the first call inside the section
 ")]
 pub(crate) struct RecordArgs {
@@ -76,6 +77,16 @@ pub(crate) struct RecordArgs {
     /// Record a sample of the blocks: on average one hit per SIZE allocated bytes, for example 512KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_mean, help_heading = SAMPLING)]
     pub(crate) sample: Option<u64>,
+
+    /// Record a service for good, by samples, and write no trace: `heapscribe agent --all` makes windows of it
+    ///
+    /// CMD takes the place of this process. The agent takes up all such services of this user, in whatever order they and
+    /// it are started. The sampling rate is the agent's.
+    #[arg(long, help_heading = SAMPLING, conflicts_with_all = [
+        "output", "force", "format", "embed_symbols", "level", "no_wait", "only_program", "verbose", "sample",
+        "sample_seed", "mode", "no_interpreter_frames", "track_mmap", "when_full", "log_chunks", "spill_limit",
+        "RetentionArgs", "RealTimeArgs", "HeapArgs"])]
+    pub(crate) always: bool,
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
     /// Node.js leaves isolate-*.log files in its working directory

@@ -9,11 +9,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use heapscribe_collect::{Drain, Origin};
 use heapscribe_convert::otlp::post::Endpoint;
-use heapscribe_session::{Alive, Base, base_directory, monotonic_ns};
+use heapscribe_session::{Alive, base_directory, monotonic_ns};
 use heapscribe_spawn::Child;
 use heapscribe_wire::plan::SESSION_VARIABLE;
 
 use super::agent_rate::{LOG_CHUNKS, Sampling, plan};
+use super::agent_sessions::Sessions;
 use super::record::{raise_descriptor_limit, session_info};
 use crate::agent::metrics::{Figures, Metrics};
 use crate::agent::place::Place;
@@ -55,21 +56,22 @@ pub(crate) fn run(args: &AgentArgs) -> Result<ExitCode> {
     let metrics = Metrics::default();
     args.metrics.map(|address| metrics.serve(address)).transpose()?;
     let target = Target { out: args.output.clone(), whose, service, spool: spool.clone() };
-    let mut windows = Windows::begin(target, place, &info, args.session.is_some())?;
-    let base = base(args, &mut windows)?;
+    let starts_it = !args.command.is_empty();
+    let mut windows = Windows::begin(target, place, &info, !starts_it)?;
     let sampling = Sampling::begin(args, &mut windows);
+    let sessions = Sessions::take(args, &mut windows, &plan(sampling.mean_bytes))?;
     let trace = args.keep_trace.as_deref().unwrap_or(Path::new(NOWHERE));
-    if let Some(trace) = args.keep_trace.as_ref().filter(|_| args.session.is_none()) {
-        Origin::leave(base.path(), trace, &info);
+    if let Some(trace) = args.keep_trace.as_ref().filter(|_| starts_it) {
+        Origin::leave(sessions.base.path(), trace, &info);
     }
-    let mut drain = Drain::new(base.path(), trace, 1, Some(LOG_CHUNKS), &info, None)?;
+    let mut drain = Drain::new(sessions.base.path(), trace, 1, Some(LOG_CHUNKS), &info, None)?;
     drain.except(args.exclude.clone());
     let windows = Rc::new(RefCell::new(windows));
     drain.tap(windows.clone());
     let sender = endpoint.zip(spool.clone()).map(|(endpoint, spool)| Sender::start(endpoint, spool));
     let agent = Agent {
         window_ns: args.window.max(TICK_NS / 10),
-        base,
+        sessions,
         drain,
         windows,
         sampling,
@@ -83,23 +85,9 @@ pub(crate) fn run(args: &AgentArgs) -> Result<ExitCode> {
     agent.run(args)
 }
 
-/// The directory of the sessions: the one that was asked for, that of an agent that was killed, or a new one.
-fn base(args: &AgentArgs, windows: &mut Windows) -> Result<Base> {
-    let left = windows.state().base.clone();
-    let base = match &args.session {
-        Some(path) => {
-            Base::existing(path).with_context(|| format!("cannot take the sessions of {}", path.display()))?
-        }
-        None if base_directory::has_sessions(&left) => Base::existing(&left)?,
-        None => Base::create(args.session_dir.as_deref())?,
-    };
-    windows.state().base = base.path().to_owned();
-    Ok(base)
-}
-
 struct Agent {
     window_ns: u64,
-    base: Base,
+    sessions: Sessions,
     drain: Drain,
     windows: Rc<RefCell<Windows>>,
     sampling: Sampling,
@@ -117,12 +105,15 @@ impl Agent {
     fn run(mut self, args: &AgentArgs) -> Result<ExitCode> {
         let mut signals = Signals::take()?;
         let mut child = None;
-        if args.session.is_none() {
-            self.base.write_plan(&plan(self.sampling.mean_bytes), &[])?;
+        if args.all {
+            self.sampling.publish(&self.sessions.base);
+            message::note(&format!("windows go to {}", args.output.display()));
+        } else if args.session.is_none() {
+            self.sessions.base.write_plan(&plan(self.sampling.mean_bytes), &[])?;
             match self.start(args) {
                 Ok(started) => child = Some(started),
                 Err(failure) => {
-                    self.base.remove();
+                    self.sessions.remove();
                     message::error(&failure.error);
                     return Ok(ExitCode::from(failure.exit_code));
                 }
@@ -130,7 +121,7 @@ impl Agent {
         }
         raise_descriptor_limit();
         self.closed();
-        let (status, is_over) = self.follow(child.as_mut(), &mut signals)?;
+        let (status, is_over) = self.follow(args.all, child.as_mut(), &mut signals)?;
         self.drain.look_into_open();
         self.close();
         self.tick();
@@ -139,9 +130,9 @@ impl Agent {
         }
         if is_over {
             let _ = self.drain.finish(status.map(child::exit_status));
-            self.base.remove();
+            self.sessions.remove();
         } else {
-            let base = self.base.path().display();
+            let base = self.sessions.base.path().display();
             message::note(&format!(
                 "still running: recorded processes of {base}; the next agent goes on there"
             ));
@@ -154,16 +145,18 @@ impl Agent {
         let recorder = preload::place(preload::RECORDER).map_err(failed)?;
         let mut preload = Preload::default();
         preload.libraries.push(preload::before_sanitizers(recorder));
-        preload.variables.push((SESSION_VARIABLE, self.base.path().into()));
+        preload.variables.push((SESSION_VARIABLE, self.sessions.base.path().into()));
         let child = child::start(&args.command, &preload)?;
         self.drain.watch(child.id());
         message::note(&format!("windows go to {}", args.output.display()));
         Ok(child)
     }
 
-    /// Until all recorded processes have ended, or somebody stops us. How the program ended, and whether all did.
+    /// Until all recorded processes have ended, where no others may come, or somebody stops us. How the program ended, and
+    /// whether all did.
     fn follow(
         &mut self,
+        is_endless: bool,
         mut child: Option<&mut Child>,
         signals: &mut Signals,
     ) -> Result<(Option<ExitStatus>, bool)> {
@@ -181,21 +174,22 @@ impl Agent {
             self.drain.pass();
             status = ended;
             let waits = pid.is_some() && status.is_none();
-            if !waits && self.drain.is_over() {
+            if !waits && !is_endless && self.drain.is_over() {
                 return Ok((status, true));
             }
             if signals.pass_on(pid.filter(|_| waits)) && !waits {
-                return Ok((status, false));
+                return Ok((status, is_endless && self.drain.living() == 0));
             }
             let now = monotonic_ns();
             let began_ns = self.windows.borrow().window_began_ns();
             if now.saturating_sub(began_ns) >= self.window_ns {
                 self.drain.look_into_open();
                 let seen = self.windows.borrow().seen();
-                self.sampling.adapt(&self.base, &mut self.windows.borrow_mut(), seen);
+                self.sampling.adapt(&self.sessions.base, &mut self.windows.borrow_mut(), seen);
                 self.close();
             }
             if now.saturating_sub(self.tick_ns) >= TICK_NS {
+                self.sessions.renew(&plan(self.sampling.mean_bytes))?;
                 self.tick();
             }
             let idle = Duration::from_nanos(self.window_ns / 8).min(IDLE);
@@ -232,13 +226,13 @@ impl Agent {
             self.drain.look_into_open();
         }
         let mut windows = self.windows.borrow_mut();
-        self.sampling.look(&self.base, &mut windows);
+        self.sampling.look(&self.sessions.base, &mut windows);
         let sent = self.sender.as_ref().map(Sender::sent).unwrap_or_default();
         let refused = self.sender.as_ref().map(Sender::take_refused).unwrap_or_default();
         let (live, allocated) = (windows.live(), windows.allocated_of_all());
         let samples = windows.samples_of_all();
         let mut drops = windows.drops();
-        for head in heads(self.base.path()) {
+        for head in heads(self.sessions.base.path()) {
             drops.iter_mut().zip(head).for_each(|(sum, n)| *sum = sum.saturating_add(n));
         }
         self.metrics.set(Figures {

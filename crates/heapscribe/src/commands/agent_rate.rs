@@ -17,7 +17,7 @@ pub(super) const LOG_CHUNKS: u32 = 64;
 /// Bytes that a process may write to a file while no agent reads its buffer.
 const SPILL_BYTES: u64 = 256 << 20;
 /// The first rate; a process that allocates 6 GB in an hour has 11,000 samples.
-const FIRST_MEAN_BYTES: u64 = 512 << 10;
+pub(super) const FIRST_MEAN_BYTES: u64 = 512 << 10;
 /// Before a window ends, only so many times the samples of a whole one change the rate.
 const FAR_TOO_MANY: u64 = 3;
 
@@ -74,11 +74,16 @@ impl Sampling {
         self.mean_bytes = wanted;
         self.since = (now, seen);
         windows.state().rate = wanted;
-        if let Err(e) = base.write_plan(&plan(wanted), &[]) {
+        self.publish(base);
+    }
+
+    /// Has all processes sample at this rate, and those to come.
+    pub(super) fn publish(&self, base: &Base) {
+        if let Err(e) = base.write_plan(&plan(self.mean_bytes), &[]) {
             message::error(&e);
         }
         for key in base_directory::sessions(base.path()) {
-            set(key.pid, base, wanted);
+            set(key.pid, base, self.mean_bytes);
         }
     }
 }

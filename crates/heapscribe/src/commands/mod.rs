@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 mod agent_rate;
+mod agent_sessions;
 pub(crate) mod cargo;
 pub(crate) mod check;
 mod check_calls;
@@ -41,6 +42,8 @@ pub(crate) mod ps;
 mod range;
 mod range_samples;
 pub(crate) mod record;
+mod record_always;
+mod record_variables;
 pub(crate) mod recover;
 pub(crate) mod reference;
 pub(crate) mod replay;

@@ -7,12 +7,12 @@ use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use heapscribe_formats::model::{RealTimeRules, SessionInfo};
-use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
-use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, TRACK_MMAP_VARIABLE, WhenFull};
+use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
-use super::{output, symbols};
+use super::record_variables::variables;
+use super::{output, record_always, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
@@ -35,6 +35,9 @@ use heapscribe_views::text::real_time;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    if args.always {
+        return record_always::run(args);
+    }
     if args.retention.limits().is_some() && args.format == TraceFormat::Memtrace {
         let what = "--ring and --last cannot write the memtrace format, which needs the whole recording";
         return Err(Problem::new(what.to_owned(), "remove --format, or remove --ring and --last").into());
@@ -80,20 +83,6 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
             heap::preload(choice, &args.heap.options())
         }
     }
-}
-
-/// What the environment tells the recorder. A recording in a recording may have variables from the outer one.
-fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, OsString)> {
-    let mut variables = vec![(SESSION_VARIABLE, base.path().into())];
-    let is_set = |name: &str| std::env::var_os(name).is_some();
-    if args.track_mmap || is_set(TRACK_MMAP_VARIABLE) {
-        variables.push((TRACK_MMAP_VARIABLE, u8::from(args.track_mmap).to_string().into()));
-    }
-    // Heaps take the session's directory, unless they are told of another.
-    if is_set(HEAPS_VARIABLE) {
-        variables.push((HEAPS_VARIABLE, base.path().into()));
-    }
-    variables
 }
 
 fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {

@@ -9,6 +9,7 @@ use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{Source, Trace};
 use heapscribe_wire::mode::Mode;
 
+use super::agent_sessions::drain_alone;
 use super::output::{is_same, reject_existing};
 use crate::cli::RecoverArgs;
 use crate::message;
@@ -18,7 +19,7 @@ use heapscribe_convert::file_source::{FileSource, source};
 use heapscribe_convert::native::join;
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::{Alive, SessionKey, control};
+use heapscribe_session::{Alive, SessionKey, always, control};
 use heapscribe_session::{base_directory, real_time_rules};
 use heapscribe_units as units;
 
@@ -31,6 +32,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if is_there {
         base_directory::check_owner(&args.dir)?;
     }
+    let _alone = is_there.then(|| drain_alone(&args.dir)).transpose()?;
     if !is_there || !base_directory::has_sessions(&args.dir) {
         let dir = args.dir.display();
         let what =
@@ -70,7 +72,9 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
-        base_directory::remove_base(&args.dir);
+        if !always::is_shared(&args.dir) {
+            base_directory::remove_base(&args.dir);
+        }
         let (dir, trace) = (args.dir.display(), args.output.display());
         if !args.dir.exists() {
             message::note(&format!("{dir} is removed: what it held is in {trace}"));

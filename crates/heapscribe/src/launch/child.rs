@@ -22,16 +22,24 @@ pub(crate) struct NotStarted {
 
 /// Starts a command with these libraries and variables.
 pub(crate) fn start(command: &[OsString], preload: &Preload) -> Result<Child, NotStarted> {
-    let mut variables = preload.variables.clone();
+    heapscribe_spawn::spawn(command, &variables(preload)).map_err(|failure| not_started(command, &failure))
+}
+
+/// Becomes the command, with these libraries and variables. Comes back only when that fails.
+pub(crate) fn become_program(command: &[OsString], preload: &Preload) -> NotStarted {
+    not_started(command, &heapscribe_spawn::become_program(command, &variables(preload)))
+}
+
+fn variables(preload: &Preload) -> Vec<(&'static str, OsString)> {
     let list = preload::list(&preload.libraries);
-    if !list.is_empty() {
-        variables.push(("LD_PRELOAD", list));
-    }
-    heapscribe_spawn::spawn(command, &variables).map_err(|failure| {
-        let exit_code = if failure.cause.kind() == ErrorKind::NotFound { 127 } else { 126 };
-        let what = format!("cannot run {}: {}", command[0].display(), failure.cause);
-        NotStarted { exit_code, error: Problem::new(what, hint(&failure.file, &failure.cause)).into() }
-    })
+    let list = (!list.is_empty()).then_some(("LD_PRELOAD", list));
+    preload.variables.iter().cloned().chain(list).collect()
+}
+
+fn not_started(command: &[OsString], failure: &heapscribe_spawn::NotStarted) -> NotStarted {
+    let exit_code = if failure.cause.kind() == ErrorKind::NotFound { 127 } else { 126 };
+    let what = format!("cannot run {}: {}", command[0].display(), failure.cause);
+    NotStarted { exit_code, error: Problem::new(what, hint(&failure.file, &failure.cause)).into() }
 }
 
 /// What to do about it.

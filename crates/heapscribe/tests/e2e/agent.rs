@@ -134,7 +134,7 @@ fn sampling(place: &Place, mean: &str, more: &[&str]) -> Command {
     agent
 }
 
-fn ended(child: Child) -> String {
+pub(crate) fn ended(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
@@ -151,7 +151,7 @@ fn dropped(place: &Place) -> (u64, Sums) {
 }
 
 /// All files below a directory whose names end like this.
-fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -173,7 +173,7 @@ fn sampled(place: &Place) -> Sums {
 }
 
 /// The sums of the windows, as DuckDB reads them.
-fn in_tables(place: &Place) -> Option<Value> {
+pub(crate) fn in_tables(place: &Place) -> Option<Value> {
     let python = std::env::var("HEAPSCRIBE_DUCKDB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     if !Command::new(&python).args(["-c", "import duckdb"]).output().is_ok_and(|out| out.status.success()) {
         skip("duckdb is not there (pip install duckdb)");

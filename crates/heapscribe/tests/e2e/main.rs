@@ -1,6 +1,7 @@
 //! Real programs, recorded from their first call to their last: one file a subject.
 
 mod agent;
+mod always;
 mod api;
 mod bounds;
 mod cargo;

@@ -14,6 +14,8 @@ services = duckdb.sql(f"SELECT DISTINCT service, version, labels['region'] FROM 
 unplaced = duckdb.sql(
     f"SELECT count(*) FROM {samples} WHERE stack NOT IN (SELECT stack FROM {stacks})"
 ).fetchall()[0][0]
+of_service = duckdb.sql(f"SELECT service, sum(alloc_objects)::BIGINT FROM {samples} GROUP BY ALL").fetchall()
 print(json.dumps({
+    "of_service": dict(of_service),
     "objects": int(objects), "bytes": int(size), "windows": windows, "services": services, "unplaced": unplaced,
 }))
