@@ -7,7 +7,7 @@ use std::process::Command;
 
 use heapscribe_views::messages::correlation::{EachMessage, HeapActivity, HeavyMessage};
 
-use crate::client::{serve, serve_compared, serve_messages};
+use crate::client::{serve, serve_compared, serve_marked, serve_messages};
 
 /// The first of these programs that is there.
 fn installed(names: &[&str]) -> Option<String> {
@@ -26,6 +26,11 @@ fn a_comparison_is_undone_and_brought_back() {
     serve_compared(|place| {
         in_browser("a_comparison_is_undone_and_brought_back", "compared.mjs", &place.address());
     });
+}
+
+#[test]
+fn generations_are_between_marks() {
+    serve_marked(|place| in_browser("generations_are_between_marks", "marks.mjs", &place.address()));
 }
 
 #[test]

@@ -47,6 +47,11 @@ pub(crate) fn serve_compared(client: impl FnOnce(&Place)) {
     serve_all(2, "app.c", None, client);
 }
 
+/// The recording with marks.
+pub(crate) fn serve_marked(client: impl FnOnce(&Place)) {
+    open(&[recording::marked()], |viewer| serve_one(&viewer, client));
+}
+
 /// Opens recordings, each compared with the one before.
 pub(crate) fn open(traces: &[Vec<u8>], look: impl FnOnce(Viewer<'_>)) {
     let folder = tempfile::tempdir().unwrap();

@@ -17,12 +17,15 @@ use heapscribe_formats::{
 };
 use heapscribe_symbols::places::{Place, path_of};
 use heapscribe_wire::definitions::{Definition, Module, Node, Position};
-use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, NameId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 /// A function's name as a hostile program has it.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
+
+/// Names of a section and of marks.
+const MARKS: [&str; 3] = ["parse", "<i>loaded</i>", "served"];
 
 /// When it began, ns since 1970: earlier than any file of a test.
 pub(crate) const BEGUN_REAL_NS: u64 = 1_000_000_000_000_000_000;
@@ -58,6 +61,32 @@ pub(crate) fn trace(source: &str) -> Vec<u8> {
     let child = t.process(101, 100, Stage::Forked);
     t.chunk(child, 2, &[(0, alloc(10_000, LOAD)), (6 * MS, free(10_000, LOAD, 6 * MS))]);
     t.end(child, 9);
+    t.end(app, 10);
+    let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
+    t.writer.session_end(&end, &mut t.out);
+    t.writer.finish(&mut t.out);
+    t.out
+}
+
+/// The blocks of `app` alone, with a section from 2 to 5 ms, and marks at 3.5 and 5.5 ms.
+pub(crate) fn marked() -> Vec<u8> {
+    let mut t = Recording { writer: Writer::new(), out: Vec::new(), source: "app.c".to_owned() };
+    t.writer.start(&SessionInfo { started_mono_ns: START_NS, ..SessionInfo::default() }, &mut t.out);
+    let app = t.process(100, 1, Stage::Execed);
+    let note = |note, name| Event::Note { note, name: NameId(name) };
+    let events = [
+        (0, alloc(1_000, LOAD)),
+        (MS, alloc(3_000, PARSE)),
+        (0, note(Note::Begin, 1)),
+        (MS, free(1_000, LOAD, 2 * MS)),
+        (MS / 2, note(Note::Mark, 2)),
+        (MS / 2, alloc(500, LOAD)),
+        (MS, free(3_000, PARSE, 3 * MS)),
+        (0, note(Note::End, 1)),
+        (MS / 2, note(Note::Mark, 3)),
+        (MS / 2, alloc(64, SCRIPT)),
+    ];
+    t.chunk(app, 1, &events);
     t.end(app, 10);
     let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
     t.writer.session_end(&end, &mut t.out);
@@ -141,6 +170,9 @@ impl Recording {
         let leaked = paths.into_iter().map(|path| &*Vec::leak(path.into_bytes()));
         let mut all: Vec<_> = (0..).zip(leaked).map(module).collect();
         all.push(Definition::Thread { id: ThreadId(1), tid: 100, born_ticks: 0, name: b"<b>" });
+        let names =
+            (1..).zip(MARKS).map(|(id, name)| Definition::Name { id: NameId(id), name: name.as_bytes() });
+        all.extend(names);
         let node = |(n, parent): (u64, u32)| {
             let pc = CodeAddress((n << 12) + 0x10);
             Definition::Node(Node { parent: StackId(parent), pc, guesses: false, exact: false })
