@@ -33,11 +33,15 @@ fn counted(ops: &[(usize, u32, u64, u64, bool)], marks_us: &[u64], wanted: usize
         if process != wanted {
             continue;
         }
+        let (ended, ended_bytes) = if frees { (1, size) } else { (0, 0) };
         let mut add = |us, what| match marks_us.iter().filter(|mark| **mark <= us).count() {
             0 => cut.before.add(&what),
             n => cut.intervals[n - 1].add(&what),
         };
-        add(us, Interval { allocations: 1, allocated_bytes: size, ..Interval::default() });
+        add(
+            us,
+            Interval { allocations: 1, allocated_bytes: size, ended, ended_bytes, ..Interval::default() },
+        );
         if frees {
             add(us + 1, Interval { frees: 1, freed_bytes: size, ..Interval::default() });
         }

@@ -28,3 +28,4 @@ pub use self::finding::{Culprit, Evidence, Finding, Kind, Level, There};
 pub use self::judge::bytes_min;
 pub use self::long_lived::{LARGE_BYTES, LONG_PERCENT, LongLived, long_lived};
 pub use self::owners::Owners;
+pub use self::section::is_much_of_one;

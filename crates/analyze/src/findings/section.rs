@@ -28,9 +28,7 @@ fn finding(answer: &Answer, owners: &Owners, number: usize, section: &Section) -
         at_peak.add(&stack.at_peak);
         left.add(&stack.leaked);
     }
-    let is_much =
-        |bytes: u64, whole: u64| bytes >= SECTION_BYTES && judge::is_part(bytes, SECTION_PERCENT, whole);
-    if !is_much(at_peak.bytes, answer.peak.bytes) && !is_much(left.bytes, answer.leaked.bytes) {
+    if !is_much_of_one(at_peak.bytes, answer.peak.bytes) && !is_much_of_one(left.bytes, answer.leaked.bytes) {
         return None;
     }
     if judge::may_be_freed_by_any(at_peak.bytes.max(left.bytes), answer) {
@@ -45,4 +43,9 @@ fn finding(answer: &Answer, owners: &Owners, number: usize, section: &Section) -
         culprits,
         more,
     })
+}
+
+/// Whether one section, or one message, holds much of all that is held.
+pub fn is_much_of_one(bytes: u64, whole: u64) -> bool {
+    bytes >= SECTION_BYTES && judge::is_part(bytes, SECTION_PERCENT, whole)
 }

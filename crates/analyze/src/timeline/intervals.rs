@@ -5,9 +5,11 @@
 //! of it. Of marks of one moment the last one has it. How well an event's time is known is a property of the
 //! trace: some 16 ns within a thread, and less well between threads.
 
+use crate::answer::Amount;
 use crate::events::{BlockChange, Scale};
 use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
 use crate::sampling::Rates;
+use heapscribe_wire::record::Event;
 
 /// What the heap did in an interval of time; of sampled blocks what they stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,6 +22,10 @@ pub struct Interval {
     pub frees: u64,
     /// Their bytes.
     pub freed_bytes: u64,
+    /// Of the allocated blocks those that were freed, whenever that was.
+    pub ended: u64,
+    /// Their bytes.
+    pub ended_bytes: u64,
 }
 
 impl Interval {
@@ -29,6 +35,14 @@ impl Interval {
         self.allocated_bytes = self.allocated_bytes.saturating_add(other.allocated_bytes);
         self.frees = self.frees.saturating_add(other.frees);
         self.freed_bytes = self.freed_bytes.saturating_add(other.freed_bytes);
+        self.ended = self.ended.saturating_add(other.ended);
+        self.ended_bytes = self.ended_bytes.saturating_add(other.ended_bytes);
+    }
+
+    /// What was allocated in it and never freed.
+    pub fn left(&self) -> Amount {
+        let blocks = self.allocations.saturating_sub(self.ended);
+        Amount { blocks, bytes: self.allocated_bytes.saturating_sub(self.ended_bytes) }
     }
 
     fn alloc(&mut self, change: &BlockChange) {
@@ -39,6 +53,11 @@ impl Interval {
     fn free(&mut self, change: &BlockChange) {
         self.frees = self.frees.saturating_add(change.weight.blocks);
         self.freed_bytes = self.freed_bytes.saturating_add(change.weight.bytes);
+    }
+
+    fn end(&mut self, change: &BlockChange) {
+        self.ended = self.ended.saturating_add(change.weight.blocks);
+        self.ended_bytes = self.ended_bytes.saturating_add(change.weight.bytes);
     }
 }
 
@@ -51,6 +70,16 @@ pub struct Intervals {
     pub intervals: Vec<Interval>,
     /// Chunks of events that could not be read, in words.
     pub problems: Vec<String>,
+}
+
+impl Intervals {
+    /// The one after so many marks.
+    fn at(&mut self, passed: usize) -> &mut Interval {
+        match passed.checked_sub(1) {
+            Some(mark) => &mut self.intervals[mark],
+            None => &mut self.before,
+        }
+    }
 }
 
 /// Sums what was done between marks, which are in order, CLOCK_MONOTONIC ns.
@@ -122,13 +151,23 @@ impl<'a> Cursor<'a> {
                 continue;
             }
             self.go_to(ticks);
-            let interval = match self.passed.checked_sub(1) {
-                Some(mark) => &mut to.intervals[mark],
-                None => &mut to.before,
-            };
             let changes = scale.changes(&event, ticks);
+            if let (Some(change), Some(age_ticks)) = (&changes.freed, age_ticks(&event)) {
+                let birth_ns = self.clock.ns(ticks.saturating_sub(age_ticks));
+                to.at(self.marks_ns[..self.passed].partition_point(|mark_ns| *mark_ns <= birth_ns))
+                    .end(change);
+            }
+            let interval = to.at(self.passed);
             changes.freed.iter().for_each(|change| interval.free(change));
             changes.allocated.iter().for_each(|change| interval.alloc(change));
         }
+    }
+}
+
+/// How old the block is that an event ends.
+fn age_ticks(event: &Event) -> Option<u64> {
+    match event {
+        Event::Free { block, .. } | Event::Realloc { old: block, .. } => Some(block.age_ticks),
+        _ => None,
     }
 }

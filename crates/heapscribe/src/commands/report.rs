@@ -139,7 +139,7 @@ fn print_text(out: &mut dyn Write, args: &ReportArgs, parts: &Parts<'_>, resolve
         brief.print(out, &names)?;
     }
     if let Some(messages) = messages {
-        text::correlation::print(out, messages, args.top.unwrap_or(TOP))?;
+        text::correlation::print(out, messages, shown, args.top.unwrap_or(TOP))?;
     }
     Ok(())
 }

@@ -222,6 +222,7 @@ fn messages_beside_a_trace() {
     };
     assert_eq!(report["allocations"], sum("allocations"));
     assert_eq!(report["bytes_allocated"], sum("allocated_bytes"));
+    assert_eq!(report["leaked"]["bytes"], sum("left_bytes"));
     assert_eq!(
         (&report["frees"], &report["bytes_freed"]),
         (&sum("frees").into(), &sum("freed_bytes").into())

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use heapscribe_analyze::Recording;
+use heapscribe_analyze::answer::Amount;
+use heapscribe_analyze::findings;
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_analyze::intervals::{self, Interval, Intervals};
 use heapscribe_analyze::selection::Split;
@@ -64,6 +66,9 @@ pub struct MessageCorrelation {
     pub channels: Vec<ChannelActivity>,
     /// The messages with most bytes until the next message of any channel.
     pub heaviest: Vec<HeavyMessage>,
+    /// Messages each of which alone left much of what was never freed: of what was allocated until the next message of any
+    /// channel.
+    pub left: Vec<HoldingMessage>,
 }
 
 /// What the heap did.
@@ -77,12 +82,17 @@ pub struct HeapActivity {
     pub frees: u64,
     /// Bytes of them.
     pub freed_bytes: u64,
+    /// Allocated blocks that were never freed.
+    pub left: u64,
+    /// Bytes of them.
+    pub left_bytes: u64,
 }
 
 impl From<Interval> for HeapActivity {
     fn from(s: Interval) -> HeapActivity {
-        let Interval { allocations, allocated_bytes, frees, freed_bytes } = s;
-        HeapActivity { allocations, allocated_bytes, frees, freed_bytes }
+        let Interval { allocations, allocated_bytes, frees, freed_bytes, .. } = s;
+        let Amount { blocks: left, bytes: left_bytes } = s.left();
+        HeapActivity { allocations, allocated_bytes, frees, freed_bytes, left, left_bytes }
     }
 }
 
@@ -117,6 +127,16 @@ pub struct HeavyMessage {
     /// What the heap did until the next message.
     #[serde(flatten)]
     pub did: HeapActivity,
+}
+
+/// A message that left much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct HoldingMessage {
+    /// Which.
+    #[serde(flatten)]
+    pub message: HeavyMessage,
+    /// When the next message of any channel was, ns since the trace began; none for the last.
+    pub until_ns: Option<u64>,
 }
 
 /// What of a log can be held against a trace.
@@ -164,6 +184,7 @@ pub fn compare<S: Source + Sync>(
         after: after.into(),
         channels: channels(&found.marks, &cut.intervals, begin_ns),
         heaviest: heaviest(&found.marks, &cut.intervals, begin_ns),
+        left: left(&found.marks, &cut, begin_ns),
     };
     Ok((correlation, problems(&log)))
 }
@@ -284,6 +305,8 @@ fn between(from: &Interval, to: &Interval) -> Interval {
         allocated_bytes: to.allocated_bytes.saturating_sub(from.allocated_bytes),
         frees: to.frees.saturating_sub(from.frees),
         freed_bytes: to.freed_bytes.saturating_sub(from.freed_bytes),
+        ended: to.ended.saturating_sub(from.ended),
+        ended_bytes: to.ended_bytes.saturating_sub(from.ended_bytes),
     }
 }
 
@@ -332,6 +355,21 @@ fn heaviest(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<HeavyM
     order.into_iter().take(HEAVIEST).map(|n| heavy(&marks[n], begin_ns, stretches[n])).collect()
 }
 
+/// Those that hold as much as a section has to for a finding.
+fn left(marks: &[Mark], cut: &Intervals, begin_ns: u64) -> Vec<HoldingMessage> {
+    let all =
+        cut.intervals.iter().chain([&cut.before]).map(|of| of.left().bytes).fold(0, u64::saturating_add);
+    let holds = |(n, did): (usize, &Interval)| HoldingMessage {
+        message: heavy(&marks[n], begin_ns, *did),
+        until_ns: marks.get(n + 1).map(|next| next.ns - begin_ns),
+    };
+    let intervals = cut.intervals.iter().enumerate();
+    let much = intervals.filter(|(_, did)| findings::is_much_of_one(did.left().bytes, all));
+    let mut left: Vec<_> = much.map(holds).collect();
+    left.sort_by_key(|of| std::cmp::Reverse(of.message.did.left_bytes));
+    left
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,5 +394,32 @@ mod tests {
         let named: Vec<_> =
             heavy.iter().map(|h| (h.channel_index, h.queue_index, h.did.allocated_bytes)).collect();
         assert_eq!(named, [(1, 0, 100), (2, 0, 20), (1, 2, 3)]);
+    }
+
+    #[test]
+    fn a_message_that_left_much_of_all_is_named() {
+        let mark = |ns, queue_index| Mark { ns, queue_index, ..Mark::default() };
+        let marks = [mark(10, 0), mark(20, 1), mark(30, 2)];
+        let ended = |allocated, ended_bytes| Interval { ended: 1, ended_bytes, ..stretch(2, allocated) };
+        let intervals =
+            vec![ended(300 << 10, 100 << 10), ended(900 << 10, 900 << 10), ended(90 << 10, 30 << 10)];
+        let named = |before| {
+            let cut = Intervals {
+                before: stretch(1, before),
+                intervals: intervals.clone(),
+                ..Intervals::default()
+            };
+            left(&marks, &cut, 0)
+                .iter()
+                .map(|of| {
+                    (of.message.queue_index, of.until_ns, of.message.did.left, of.message.did.left_bytes)
+                })
+                .collect()
+        };
+        let found: Vec<_> = named(0);
+        assert_eq!(found, [(0, Some(20), 1, 200 << 10)]);
+        // Where the program left four times as much before any message it is no message's.
+        let found: Vec<_> = named(800 << 10);
+        assert_eq!(found, []);
     }
 }

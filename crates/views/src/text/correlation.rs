@@ -3,11 +3,13 @@
 use std::io;
 
 use super::out::{Out, heading};
-use crate::messages::correlation::{ChannelActivity, HeapActivity, HeavyMessage, MessageCorrelation};
+use crate::messages::correlation::{
+    ChannelActivity, HeapActivity, HeavyMessage, HoldingMessage, MessageCorrelation,
+};
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
-/// Prints at most `top` entries of each list.
-pub fn print(out: Out<'_>, correlation: &MessageCorrelation, top: usize) -> io::Result<()> {
+/// Prints at most `top` entries of each list; `trace` is the path, for commands to type.
+pub fn print(out: Out<'_>, correlation: &MessageCorrelation, trace: &str, top: usize) -> io::Result<()> {
     heading(out, "Heap activity by message")?;
     let whose = match correlation.chosen.as_str() {
         "" => "of all processes".to_owned(),
@@ -35,7 +37,24 @@ pub fn print(out: Out<'_>, correlation: &MessageCorrelation, top: usize) -> io::
     if channels.len() > top {
         writeln!(out, "  ... {} more", counted((channels.len() - top) as u64, "channel"))?;
     }
-    print_heaviest(out, &correlation.heaviest, top)
+    print_heaviest(out, &correlation.heaviest, top)?;
+    print_left(out, &correlation.left, trace)
+}
+
+/// Memory that is held since one message: whose it is stands in a report of that time.
+fn print_left(out: Out<'_>, left: &[HoldingMessage], trace: &str) -> io::Result<()> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Messages that left much of what was never freed")?;
+    for HoldingMessage { message, until_ns } in left {
+        let HeavyMessage { channel_index, queue_index, time_ns, did } = message;
+        let held = format!("{} in {}", bytes(did.left_bytes), counted(did.left, "block"));
+        writeln!(out, "  channel {channel_index}, Q{queue_index} at {}: {held}", duration(*time_ns))?;
+        let to = until_ns.map_or_else(String::new, |ns| format!(" --to {ns}ns"));
+        writeln!(out, "      heapscribe report {trace} --from {time_ns}ns{to}")?;
+    }
+    Ok(())
 }
 
 fn print_channel(out: Out<'_>, channel: &ChannelActivity) -> io::Result<()> {
@@ -72,5 +91,7 @@ fn heavy(message: &HeavyMessage) -> String {
 
 fn did(did: &HeapActivity) -> String {
     let allocated = format!("{} in {}", bytes(did.allocated_bytes), counted(did.allocations, "allocation"));
-    format!("{allocated}, {} freed", short_bytes(did.freed_bytes))
+    let left = Some(did.left_bytes).filter(|bytes| *bytes > 0);
+    let left = left.map_or_else(String::new, |bytes| format!(", {} of it never freed", short_bytes(bytes)));
+    format!("{allocated}{left}, {} freed", short_bytes(did.freed_bytes))
 }
