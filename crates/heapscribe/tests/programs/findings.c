@@ -14,8 +14,20 @@ enum { ROUNDS = 200, BLOCKS = 100000 };
 static void *blocks[BLOCKS];
 
 static void wait_ms(long ms) {
-    struct timespec time = {0, ms * 1000000};
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
     nanosleep(&time, NULL);
+}
+
+static long now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// At least so long, and long beside what passed since a moment: so that what was done was steep on a busy machine, too.
+static void wait_long_after(long since_ms, long ms) {
+    long long_ms = 12 * (now_ms() - since_ms);
+    wait_ms(long_ms > ms ? long_ms : ms);
 }
 
 // The next of a row of moments, which are so far apart: a program that was kept waiting catches up.
@@ -67,11 +79,14 @@ static void burst(int is_bad) {
         wait_ms(4);
     }
     if (is_bad) {
-        wait_ms(150);
+        wait_ms(300);
+        long begin_ms = now_ms();
         for (int i = 100; i < 200; i++) blocks[i] = make_block(30000);
         free_blocks(100, 200);
+        wait_long_after(begin_ms, 200);
+    } else {
+        wait_ms(500);
     }
-    wait_ms(200);
     free_blocks(0, 50);
 }
 
@@ -79,11 +94,12 @@ static void burst(int is_bad) {
 static void rise(int is_bad) {
     wait_ms(100);
     for (int i = 0; i < 2000; i++) blocks[i] = make_block(1000);
-    wait_ms(100);
+    wait_ms(200);
+    long begin_ms = now_ms();
     for (int i = 2000; i < 4000; i++) blocks[i] = make_block(1000);
     if (!is_bad) return;
     free_blocks(2000, 4000);
-    wait_ms(100);
+    wait_long_after(begin_ms, 100);
 }
 
 // Blocks that are live when a signal kills the program; the twin ends by itself.
