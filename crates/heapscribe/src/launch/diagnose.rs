@@ -130,7 +130,7 @@ impl Why {
             ),
             Why::OwnHeap(symbol) => (
                 format!("contains its own heap ({symbol}) and calls it directly"),
-                "build it with the system heap (in Rust, without a #[global_allocator])",
+                "build it with the system heap (in Rust, without a #[global_allocator]); heap profiles that jemalloc or tcmalloc write inside it can be given to `heapscribe report`",
             ),
             Why::Sanitizer(name) => (
                 format!(
