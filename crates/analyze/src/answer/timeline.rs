@@ -21,6 +21,8 @@ pub struct Step {
     pub heap_end_bytes: u64,
     /// Resident set of the running processes at the end of the step, bytes; 0 before the first sample.
     pub rss_bytes: u64,
+    /// Of how many processes that is: pages that they share are in it once for each of them.
+    pub rss_processes: u64,
     /// The part of it that belongs to no file and is shared with nobody, bytes.
     pub anonymous_bytes: u64,
     /// Pools of the heaps under the processes, bytes; 0 when these have no statistics.

@@ -35,9 +35,12 @@ pub(super) fn coverage(facts: &ProcessFacts, process: &Process, overhead_bytes: 
         return None;
     }
     // A child has its parent's memory at first, and a recording that begins late what was there before.
-    let begins_with_it = !facts.is_fork && facts.evicted.is_empty();
-    let before = if begins_with_it { first.min(BEGIN_BYTES_MAX) } else { first };
-    let growth_bytes = most - before;
+    let before = match (facts.evicted.is_empty(), facts.is_fork) {
+        (true, false) => first.min(BEGIN_BYTES_MAX),
+        (true, true) => facts.inherited_bytes,
+        (false, _) => first,
+    };
+    let growth_bytes = most.saturating_sub(before);
     let heap_bytes = taken_bytes_max(process, overhead_bytes).min(growth_bytes);
     let mapped_bytes = process.mappings.as_ref().map_or(0, |of| of.peak_bytes).min(growth_bytes - heap_bytes);
     Some(Coverage { growth_bytes, heap_bytes, mapped_bytes })
@@ -113,7 +116,11 @@ mod tests {
     #[test]
     fn what_is_there_at_first_is_the_programs_unless_it_is_inherited() {
         check(&[30, 101], (40, 0), Some((97, 40)), |_| {});
-        check(&[30, 101], (40, 0), Some((71, 40)), |facts| facts.is_fork = true);
+        fn of_child(facts: &mut ProcessFacts, inherited_mib: u64) {
+            (facts.is_fork, facts.inherited_bytes) = (true, inherited_mib * MIB);
+        }
+        check(&[30, 101], (40, 0), Some((71, 40)), |facts| of_child(facts, 30));
+        check(&[62, 62], (1, 0), Some((60, 1)), |facts| of_child(facts, 2));
         check(&[30, 101], (40, 0), None, |facts| facts.off = vec![(1, 2)]);
     }
 }

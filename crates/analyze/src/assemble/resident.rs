@@ -2,7 +2,7 @@
 //! counts with the most that it was since the sample before; and what does not last for a part of the recording does not
 //! count: a program that frees all and exits was said to hold what it had just freed.
 //!
-//! What a forked child has from its parent is the parent's: the kernel counts pages that they share once in each.
+//! What a forked child has from its parent is the parent's.
 
 use std::collections::VecDeque;
 
@@ -70,8 +70,7 @@ fn anonymous(process: &ProcessFacts, mono_ns: u64) -> u64 {
     let has_ended = process.ended.is_end() && process.end_mono_ns != 0 && process.end_mono_ns < mono_ns;
     let known = process.rss.partition_point(|rss| rss.mono_ns <= mono_ns);
     let last = known.checked_sub(1).map(|at| process.rss[at]).filter(|_| !has_ended);
-    let inherited = process.rss.first().filter(|_| process.is_fork).map_or(0, |rss| rss.anonymous_bytes);
-    last.map_or(0, |rss| rss.anonymous_bytes.saturating_sub(inherited))
+    last.map_or(0, |rss| rss.anonymous_bytes.saturating_sub(process.inherited_bytes))
 }
 
 #[cfg(test)]
@@ -84,17 +83,18 @@ mod tests {
 
     /// Of samples each millisecond, in MiB, of a process and of what it forked, beside a heap that has nothing.
     fn check(of_parent: &[u64], of_child: &[u64], expected: Option<(u64, u64)>) {
-        let facts = |mib: &[u64], is_fork| {
+        let facts = |mib: &[u64], inherited_mib: u64| {
             let rss = mib.iter().enumerate().map(|(ms, mib)| RssSample {
                 mono_ns: ms as u64 * 1_000_000,
                 anonymous_bytes: mib * MIB,
                 ..RssSample::default()
             });
-            ProcessFacts { rss: rss.collect(), is_fork, ..ProcessFacts::default() }
+            let inherited_bytes = inherited_mib * MIB;
+            ProcessFacts { rss: rss.collect(), inherited_bytes, ..ProcessFacts::default() }
         };
         let timeline =
             Timeline { step_ns: 1_000_000, steps: vec![Step::default(); 100], ..Timeline::default() };
-        let processes = [facts(of_parent, false), facts(of_child, true)];
+        let processes = [facts(of_parent, 0), facts(of_child, 60)];
         let found = resident(&timeline, &processes, 0);
         assert_eq!(found.map(|at| (at.time_ns / 1_000_000, at.anonymous_bytes / MIB)), expected);
     }

@@ -51,6 +51,7 @@ impl Sample for RssSample {
 
     fn add_to(&self, step: &mut answer::Step) {
         step.rss_bytes = step.rss_bytes.saturating_add(self.rss_bytes);
+        step.rss_processes += 1;
         step.anonymous_bytes = step.anonymous_bytes.saturating_add(self.anonymous_bytes);
     }
 }

@@ -79,6 +79,8 @@ pub struct ProcessFacts {
     pub stack_check: StackCheck,
     /// Resident set at moments, by time.
     pub rss: Vec<RssSample>,
+    /// How much of the anonymous memory of its first sample it has from its parent, bytes; 0 of what no fork made.
+    pub inherited_bytes: u64,
     /// What the heap under it is, when that has statistics, and these at moments, by time.
     pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
     /// Of what its resident memory was made at moments, by time.

@@ -4,6 +4,7 @@ mod choice;
 mod clock;
 mod facts;
 mod history;
+mod inherited;
 mod live_before;
 mod of_threads;
 mod recording;

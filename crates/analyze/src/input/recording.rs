@@ -14,6 +14,7 @@ use heapscribe_wire::record::{BadEvent, Event};
 use super::clock::Clock;
 use super::facts::{ChunkFacts, ProcessFacts, SessionFacts, TableMoment};
 use super::history::{EventsInOrder, History};
+use super::inherited::inherit;
 use super::live_before::{self, LiveBefore};
 use super::samples::ProcessSamples;
 use crate::answer::{Ended, Exit, StackCheck};
@@ -43,6 +44,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             recording.processes.push(facts);
         }
         recording.end_after_events();
+        inherit(&mut recording.processes);
         let (before, mut unread) = live_before::read(trace);
         recording.before = before;
         recording.unread.append(&mut unread);
@@ -68,6 +70,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: samples.rss,
+            inherited_bytes: 0,
             heap: samples.heap,
             resident: samples.resident,
             peak: end.peak,

@@ -186,7 +186,7 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         session: Some(found.directory.display().to_string()),
         created_mono_ns: head.created_mono_ns,
         created_real_ns: head.created_real_ns,
-        age_ns: now.saturating_sub(head.created_mono_ns),
+        age_ns: (if alive { now } else { session.ended_ns(&head) }).saturating_sub(head.created_mono_ns),
         mode,
         mean_bytes,
         threads: head.threads,

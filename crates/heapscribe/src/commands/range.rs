@@ -16,6 +16,7 @@ use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{ByKey, IndexOptions, RangeStacks, Ranges};
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{Death, Question, Span};
+use heapscribe_units::duration;
 use heapscribe_views::losses::causes;
 use heapscribe_views::range::{FIGURES, RangeTimes};
 use heapscribe_wire::head::DROP_COUNTERS;
@@ -126,6 +127,11 @@ fn moment_ns(moment: &Moment, place: Place, ranges: &Of<'_>) -> Result<u64, Prob
     let after = |ns: u64| extent.begin_ns.saturating_add(ns);
     match moment {
         Moment::Time(ns) if *ns >= extent.duration_ns && place == Place::Live => Ok(Question::END),
+        Moment::Time(ns) if *ns > extent.duration_ns && place == Place::Begin => {
+            let [begin, end] = [*ns, extent.duration_ns].map(duration);
+            let what = format!("the range begins {begin} after the start, and the trace ends after {end}");
+            Err(Problem::new(what, "choose an earlier begin, in time or as a part such as 50%"))
+        }
         Moment::Time(ns) => Ok(after(*ns)),
         // The end of a range is not in it, but the end of the trace is.
         Moment::Part(part) if *part >= 1.0 && place != Place::Begin => Ok(u64::MAX),

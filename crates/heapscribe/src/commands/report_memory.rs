@@ -115,6 +115,12 @@ pub(super) fn of_trace(trace: &Opened, shown: &str) -> Result<Vec<(Snapshot, Mem
         let memory = trace.memory(&snapshot).with_context(|| shown.to_owned())?;
         found.extend(memory.map(|memory| (snapshot, memory)));
     }
+    if found.is_empty() && !trace.is_complete() {
+        let what = format!("{shown} lacks its end, and with it the pages of its process, if it had any");
+        return Err(
+            Problem::new(what, "take the snapshot anew: heapscribe snapshot PID --pages -o FILE").into()
+        );
+    }
     if found.is_empty() {
         let what = format!("{shown} does not say which pages of its process are in memory");
         let hint = "take a snapshot that does: heapscribe snapshot PID --pages -o FILE, or record with --memory-map every=1s";

@@ -16,7 +16,7 @@ use heapscribe_wire::live::age_ticks;
 use super::moment::{Moment, ticks_at};
 use super::reader::SessionReader;
 use super::snapshot::{Exactness, Snapshot};
-use crate::clock::time_stamp_counter;
+use crate::clock::{monotonic_ns, time_stamp_counter};
 
 /// The file of a retained session that says when its process had ended: CLOCK_MONOTONIC ns in decimal digits.
 pub const ENDED: &str = "ended";
@@ -40,16 +40,32 @@ impl Snapshot {
             asked: Moment { ticks, ..asked },
             ns_per_tick: ns_per_tick(asked.mono_ns, ticks, &head),
         };
-        let of_chunks = chunks.iter().flat_map(|chunk| [chunk.begin_mono_ns, chunk.end_mono_ns]);
         let of_blocks = youngest.map(|age| clock.ns_before(age));
-        let newest =
-            of_chunks.chain(of_blocks).filter(|ns| *ns <= asked.mono_ns).fold(head.created_mono_ns, u64::max);
-        let left = head.leaving.map(|_| head.leaving_mono_ns);
-        let ended = seen_to_end(session.directory()).or(left).unwrap_or(newest);
-        self.moment = clock.at(ended.max(newest));
+        self.moment = clock.at(ended_ns(session.directory(), &head, &chunks, of_blocks, asked.mono_ns));
         self.not_before_its_blocks();
         self
     }
+}
+
+impl SessionReader {
+    /// The last moment that is known of its process, which has ended, but for the births of its blocks.
+    pub fn ended_ns(&self, head: &Head<'_>) -> u64 {
+        ended_ns(self.directory(), head, &self.chunks(head), None, monotonic_ns())
+    }
+}
+
+/// The last moment that is known of a process by such things, none of which is after `asked_ns`.
+fn ended_ns(
+    session: &Path,
+    head: &Head<'_>,
+    chunks: &[Header],
+    of_blocks: Option<u64>,
+    asked_ns: u64,
+) -> u64 {
+    let of_chunks = chunks.iter().flat_map(|chunk| [chunk.begin_mono_ns, chunk.end_mono_ns]);
+    let newest = of_chunks.chain(of_blocks).filter(|ns| *ns <= asked_ns).fold(head.created_mono_ns, u64::max);
+    let left = head.leaving.map(|_| head.leaving_mono_ns);
+    seen_to_end(session).or(left).unwrap_or(newest).max(newest)
 }
 
 /// What `record` wrote when it saw that the process of a session had ended.

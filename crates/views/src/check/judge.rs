@@ -41,8 +41,7 @@ pub fn limit(
         gaps.push("only sampled calls were timed".to_owned());
     }
     let doubt = if subject.is_bounded { Doubt::Losses(&subject.causes) } else { Doubt::Samples };
-    // The peak was at least as high as its lower bound, whatever is missing.
-    let only_grows = limited.only_grows() || (limited == Limited::Peak && subject.is_bounded);
+    let only_grows = limited.only_grows() || has_least(limited, subject);
     let (verdict, mut why) = decide(&figure, limit, &gaps, doubt, only_grows, limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
         why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
@@ -73,6 +72,19 @@ pub fn limit(
     })
 }
 
+/// Whether the lower end of a figure holds whatever is missing. The peak was at least as high as its lower bound; where
+/// recording was off for a time, what was recorded is followed to its end; and what is live at an end that nobody saw may
+/// be freed later.
+fn has_least(limited: Limited, subject: &Subject) -> bool {
+    match limited {
+        Limited::Peak => subject.is_bounded || subject.is_open_above,
+        _ if limited.is_of_leaks() => {
+            subject.is_open_above && subject.unended.is_none() && subject.problems.is_empty()
+        }
+        _ => false,
+    }
+}
+
 /// Why a figure may have a range.
 #[derive(Clone, Copy, Debug)]
 pub enum Doubt<'a> {
@@ -86,6 +98,9 @@ impl Doubt<'_> {
     /// The range, in words.
     fn shown(&self, figure: &Figure, unit: Unit) -> String {
         match self {
+            Doubt::Samples if figure.high.is_infinite() => {
+                format!("estimated from samples, 95 %: at least {}", unit.short(figure.low))
+            }
             Doubt::Samples => {
                 let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));
                 format!("estimated from samples, 95 %: {low} to {high}")

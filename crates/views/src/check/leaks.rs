@@ -38,11 +38,22 @@ pub(super) fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure
 /// that was known was the C library's, and a leak among 2 million lost events passed.)
 fn without(whole: &Figure, accepted: &[Figure], parts: &[Figure]) -> Figure {
     let least = |figures: &[Figure]| figures.iter().map(|part| part.low).sum::<f64>();
-    let most = accepted.iter().map(|part| part.high).sum::<f64>();
-    let low = least(parts).max(whole.low - most);
-    let high = (whole.high - least(accepted)).max(low);
+    let high = whole.high - least(accepted);
+    let low = least(parts).max(least_without(whole, accepted, parts)).min(high);
     let value = parts.iter().map(|part| part.value).sum::<f64>().clamp(low, high);
     Figure { value, variance: 0.0, low, high }
+}
+
+/// What of the lower bound of all that was seen is not of what is accepted, which counts there with what was seen of it.
+/// Where the bound is of more than stacks have, it may be of anything.
+fn least_without(whole: &Figure, accepted: &[Figure], parts: &[Figure]) -> f64 {
+    let seen = |figures: &[Figure]| figures.iter().map(|part| part.value).sum::<f64>();
+    let most = if seen(accepted) + seen(parts) < whole.low {
+        accepted.iter().map(|part| part.high).sum()
+    } else {
+        seen(accepted)
+    };
+    whole.low - most
 }
 
 /// The same, or what may have gone without a sample.
@@ -80,7 +91,9 @@ fn of_leaks(leaks: &[&Leak], top: usize) -> Worst {
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::estimate::Estimate;
+    use heapscribe_analyze::answer::{Answer, Bounds, CallTree, Ended, FigureBounds, Node, Process, Stack};
+    use heapscribe_analyze::estimate::{Estimate, Sampling};
+    use heapscribe_analyze::gathered::Gathered;
 
     use super::super::judge::limit;
     use super::super::rule::Rule;
@@ -124,6 +137,68 @@ mod tests {
         subject.leaked.bytes = between(5_001_152.0, f64::INFINITY);
         check(Limited::Leaked, 5e6 - 1.0, &subject, Verdict::Broken);
         check(Limited::Leaked, 5e6, &subject, Verdict::Undecided);
+    }
+
+    /// The same with the leak recorded: what is left at the end was not freed, whatever else is missing.
+    #[test]
+    fn a_lower_bound_above_the_limit_decides() {
+        let stack = |bytes| Stack { leaked: Amount { blocks: 1, bytes }, ..Stack::default() };
+        let subject = |of_table: [u64; 2], least: u64| {
+            let stacks = of_table.map(stack).to_vec();
+            let least = |blocks| Bounds::between(Amount { blocks, bytes: least }, None);
+            let bounds = FigureBounds { leaked: least(2), ..FigureBounds::default() };
+            let process =
+                Process { ended: Ended::Exited, bounds: Some(bounds.clone()), ..Process::default() };
+            let tree = CallTree { nodes: vec![Node::default()], ..CallTree::default() };
+            let processes = vec![process];
+            let answer = Answer { tree, stacks, processes, bounds: Some(bounds), ..Answer::default() };
+            let mut subject = Subject::new(&answer, 5, &mut Gathered::default());
+            subject.leaks[0].suppressed = Some(0);
+            subject
+        };
+        let known = subject([1_152, 5_000_000], 5_001_152);
+        for limited in [Limited::Leaked, Limited::LeakedPerStack] {
+            check(limited, 5e6 - 1.0, &known, Verdict::Broken);
+            check(limited, 5e6, &known, Verdict::Undecided);
+        }
+        check(Limited::LeakedBlocks, 0.0, &known, Verdict::Broken);
+        // Up to 2,000,000 bytes of them may have been freed by events that are missing, of whichever stack.
+        let stale = subject([1_152, 5_000_000], 3_001_152);
+        for limited in [Limited::Leaked, Limited::LeakedPerStack] {
+            check(limited, 3e6 - 1.0, &stale, Verdict::Broken);
+            check(limited, 3e6, &stale, Verdict::Undecided);
+        }
+        // The bound is of something else than these stacks.
+        check(Limited::Leaked, 0.0, &subject([1_152, 10], 2_000), Verdict::Undecided);
+    }
+
+    /// A recording of samples that was off for a time: its ranges begin where they do, and have no end.
+    #[test]
+    fn a_time_in_which_nothing_was_recorded_opens_the_upper_end_alone() {
+        let figure = |blocks: f64| Figure {
+            value: 9.0 * blocks,
+            variance: 1.0,
+            low: 8.0 * blocks,
+            high: 10.0 * blocks,
+        };
+        let of_all = Estimate { samples: 9, blocks: figure(1.0), bytes: figure(100.0) };
+        let sampling = Sampling { samples: 9, peak: of_all, leaked: of_all, ..Sampling::default() };
+        let subject = |ended, off: &[(u64, u64)]| {
+            let process = Process { ended, off: off.to_vec(), ..Process::default() };
+            let sampling = Some(sampling.clone());
+            let answer = Answer { processes: vec![process], sampling, ..Answer::default() };
+            Subject::new(&answer, 5, &mut Gathered::default())
+        };
+        let off = subject(Ended::Exited, &[(1, 2)]);
+        for limited in [Limited::Leaked, Limited::Peak] {
+            check(limited, 799.0, &off, Verdict::Broken);
+            check(limited, 800.0, &off, Verdict::Undecided);
+            check(limited, 1e9, &off, Verdict::Undecided);
+            check(limited, 1e9, &subject(Ended::Exited, &[]), Verdict::Holds);
+        }
+        // What runs on may free it.
+        check(Limited::Leaked, 0.0, &subject(Ended::Abandoned, &[(1, 2)]), Verdict::Undecided);
+        check(Limited::Peak, 0.0, &subject(Ended::Abandoned, &[(1, 2)]), Verdict::Broken);
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Subject {
     pub unseen_bytes: u64,
     /// Whether figures that losses have touched have a range in which the truth lies.
     pub is_bounded: bool,
+    /// Whether estimates have no upper end, as nothing was recorded for a time; but for that nothing is missing.
+    pub is_open_above: bool,
     /// What was never freed of which the stacks are not known, so that suppressions may be meant for it.
     pub of_no_stack: Amount,
     /// What was lost or evicted that touches figures.
@@ -178,6 +180,7 @@ impl Subject {
             ..Subject::default()
         }
         .missing(answer, process.evicted.events)
+        .or_more()
     }
 
     /// Several processes together, of which only the peak is a figure that is not the sum of theirs.
@@ -197,6 +200,22 @@ impl Subject {
             ..Subject::default()
         }
         .missing(answer, answer.evicted.events)
+        .or_more()
+    }
+
+    /// The same, open above where an estimate lacks what was allocated while recording was off. What was recorded before
+    /// is followed to its end, so that the lower ends stay.
+    fn or_more(mut self) -> Subject {
+        self.is_open_above = !self.is_bounded && self.off.is_some() && self.causes.len() == 1;
+        if self.is_open_above {
+            let of_all = [&mut self.leaked, &mut self.allocated];
+            let of_stacks = self.leaks.iter_mut().map(|leak| &mut leak.estimate);
+            for of in of_all.into_iter().chain(of_stacks) {
+                (of.blocks.high, of.bytes.high) = (f64::INFINITY, f64::INFINITY);
+            }
+            self.peak.high = f64::INFINITY;
+        }
+        self
     }
 
     /// Leaks of stacks that are not known may be such that a suppression accepts.
@@ -293,12 +312,26 @@ fn within(seen: Amount, bounds: &Bounds) -> Estimate {
     Estimate { samples: seen.blocks, blocks, bytes }
 }
 
-/// What a stack never freed: within its bounds where there are any, and anything where there should be.
+/// What a stack never freed: within its bounds where there are any, else at least what it has of the lower bound of all
+/// stacks. That is less than they have together by what may have been freed unseen, which may all be of one of them.
 fn of_stack(answer: &Answer, number: usize, leaked: Amount) -> Estimate {
     let Some(bounds) = answer.bounds.as_ref().filter(|bounds| !bounds.leaked.is_exact()) else {
         return exact(leaked);
     };
-    within(leaked, bounds.stacks.get(number).map_or(&unknown(), |of| &of.leaked))
+    if let Some(of) = bounds.stacks.get(number) {
+        return within(leaked, &of.leaked);
+    }
+    let mut all = Amount::default();
+    answer.stacks.iter().for_each(|stack| all.add(&stack.leaked));
+    let least = |of_stack: u64, of_all: u64, low: u64| {
+        of_all.checked_sub(low).map_or(0, |freed| of_stack.saturating_sub(freed))
+    };
+    let Bounds { blocks, bytes } = &bounds.leaked;
+    let least = Amount {
+        blocks: least(leaked.blocks, all.blocks, blocks.low),
+        bytes: least(leaked.bytes, all.bytes, bytes.low),
+    };
+    within(leaked, &Bounds::between(least, None))
 }
 
 /// Any amount at all.

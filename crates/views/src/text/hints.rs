@@ -3,11 +3,12 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::answer::{Answer, Process};
 use heapscribe_units::short_bytes;
 
 use super::findings::wrapped;
 use super::out::{Out, heading};
+use super::tables;
 use crate::coverage::runtimes;
 
 /// Columns of a hint.
@@ -32,32 +33,48 @@ fn hints(answer: &Answer, trace: &str) -> Vec<String> {
     runtimes.chain(unexplained(answer, trace)).collect()
 }
 
+/// Of the process that has most of it: pages that several share would count once for each, and of a forked child nobody
+/// knows what of its parent's heap it has.
 fn unexplained(answer: &Answer, trace: &str) -> Option<String> {
-    let resident = answer.timeline.steps.iter().map(|step| step.rss_bytes).max()?;
-    let more = resident.checked_sub(answer.peak.bytes)?;
+    let processes = answer.processes.iter().filter(|process| !process.is_fork);
+    let (more, process) = processes
+        .filter_map(|process| Some((process.rss_peak_bytes.checked_sub(heap_bytes(process))?, process)))
+        .max_by_key(|(more, _)| *more)?;
+    let resident = process.rss_peak_bytes;
     let is_much = more >= UNEXPLAINED_BYTES && more >= resident / 100 * UNEXPLAINED_PERCENT;
     is_much.then(|| {
-        let [resident, heap] = [resident, answer.peak.bytes].map(short_bytes);
+        let whose = match answer.processes.len() {
+            1 => String::new(),
+            _ => format!(" of {} ({})", tables::program(process), process.pid),
+        };
+        let [resident, heap] = [resident, heap_bytes(process)].map(short_bytes);
         format!(
-            "The resident memory reached {resident}, the heap {heap}. `heapscribe plot {trace} -o heap.svg` shows both\n  \
+            "The resident memory{whose} reached {resident}, the heap {heap}. `heapscribe plot {trace} -o heap.svg` shows both\n  \
              over time, and `heapscribe replay {trace}` how much of it another heap would need."
         )
     })
 }
 
+/// The most that a process held, before the window of a ring, too.
+fn heap_bytes(process: &Process) -> u64 {
+    process.whole_peak.as_ref().map_or(0, |whole| whole.bytes).max(process.peak.bytes)
+}
+
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::{CallTree, Module, Step, Timeline};
+    use heapscribe_analyze::answer::{CallTree, Module, Peak};
 
     use super::*;
 
     fn check(files: &[&str], heap_bytes: u64, resident_bytes: u64, expected: &[&str]) {
         let module = |path: &&str| Module { path: path.as_bytes().to_vec(), build_id: Vec::new() };
         let tree = CallTree { modules: files.iter().map(module).collect(), ..CallTree::default() };
-        let step = Step { rss_bytes: resident_bytes, ..Step::default() };
-        let timeline = Timeline { begin_ns: 0, step_ns: 1, steps: vec![step] };
-        let mut answer = Answer { tree, timeline, ..Answer::default() };
-        answer.peak.bytes = heap_bytes;
+        let peak = Peak { bytes: heap_bytes, ..Peak::default() };
+        let process = Process { rss_peak_bytes: resident_bytes, peak, ..Process::default() };
+        // Ten children that share its pages add nothing.
+        let child = Process { rss_peak_bytes: 100 << 20, is_fork: true, ..Process::default() };
+        let processes = [vec![process], vec![child; 10]].concat();
+        let answer = Answer { tree, processes, ..Answer::default() };
         let hints = hints(&answer, "run.hst");
         assert_eq!(hints.len(), expected.len(), "{hints:?}");
         for (hint, word) in hints.iter().zip(expected) {
