@@ -123,6 +123,7 @@ export interface Whole {
   allocated_bytes: number;
   frees: number;
   is_estimated: boolean;
+  is_ring: boolean;
   duration_ns: number;
   caveats: string[];
   notes: string[];

@@ -79,7 +79,7 @@ function showFacts(summary, whole) {
     summary.processes > 1 && `${count(summary.processes)} processes`,
     whole && isCurve && `peak ${bytes(whole.peak.bytes)}, ${bytes(whole.left.bytes)} at the end`,
     whole && isSnapshot && `${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)} live`,
-    whole && isWhole && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
+    whole && isWhole && `${whole.is_ring ? "peak in the ring" : "peak"} ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
     whole && isWhole && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
     whole && isWhole && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
     whole?.is_estimated && "estimated from samples",

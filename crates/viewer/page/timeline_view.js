@@ -192,7 +192,9 @@ export class TimelineView {
     byId("resident").setAttribute("aria-pressed", String(this.store.state.lines !== "heap"));
     for (const id of ["zoom-range", "clear-range"]) byId(id).toggleAttribute("disabled", !range);
     byId("births").toggleAttribute("disabled", !range || !this.store.allows({ show: "freed", born: this.#births(), from: "", to: "", path: "" }));
-    byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
+    const begin = this.time.timeline.begin_ns;
+    const all = begin > 0 ? `all that the ring has, the last ${duration(this.#length - begin)}` : `all of ${duration(this.#length)}`;
+    byId("range").textContent = chosen ?? `Range: ${all}`;
     const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
     byId("timeline-status").textContent = at;
     this.#refine();

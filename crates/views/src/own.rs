@@ -43,6 +43,9 @@ const NAMES: [&str; 23] = [
     "iterator",
 ];
 
+/// Operators that only ask for memory.
+const OPERATORS: [&str; 2] = ["operator new", "operator delete"];
+
 /// The functions that start programs and threads.
 const STARTS: [&str; 6] = ["_start", "start_thread", "clone", "clone3", "__clone", "__clone3"];
 
@@ -161,11 +164,28 @@ pub(crate) struct OwnCaller {
     pub(crate) line: usize,
     /// Number of the function.
     function: u32,
+    /// Whether it is of libraries, as all of the stack is.
+    pub(crate) is_of_libraries: bool,
 }
 
 /// Whether the name of a function is that of many: of closures and lambdas, as debug information has it.
 pub(crate) fn is_nameless(name: &str) -> bool {
     name.starts_with("{closure") || name == "operator()"
+}
+
+/// What code is called that is in no file and has no name: a JIT compiler's has one where it is recorded.
+pub(crate) const NO_FILE: &str = "code in no file";
+
+/// The name of a frame's function; addresses in no file tell nothing.
+pub(crate) fn shown_name(frame: &NamedFrame) -> String {
+    let has_name = frame.function.is_some() || frame.module.is_some() || frame.cut.is_some();
+    if has_name { frame.name() } else { NO_FILE.to_owned() }
+}
+
+/// Whether code is that of a `.pth` file, which Python runs when it starts: `<string>`, as what `python -c` is given.
+fn is_of_pth<'f>(mut callers: impl Iterator<Item = &'f NamedFrame>) -> bool {
+    let is_site = |file: &str| file == "<frozen site>" || file.ends_with("/site.py");
+    callers.any(|caller| caller.file.as_deref().is_some_and(is_site))
 }
 
 /// What tells functions of one name apart: the source file and, of those that have no name of their own, the line and
@@ -182,7 +202,7 @@ impl Identity {
     /// Of one of a frame's lines.
     pub(crate) fn of(lines: &[NamedFrame], at: usize) -> Identity {
         let frame = &lines[at];
-        let (name, file, module) = (frame.name(), frame.file.clone(), frame.module.clone());
+        let (name, file, module) = (shown_name(frame), frame.file.clone(), frame.module.clone());
         let enclosing = lines.last().map(NamedFrame::name).unwrap_or_default();
         let nameless = is_nameless(&name).then_some((frame.line, enclosing));
         Identity { name, file, module, nameless }
@@ -278,14 +298,30 @@ impl<'a> OwnCallers<'a> {
     fn find(&mut self, stack: NodeId) -> OwnCaller {
         let names = self.names;
         let mut nodes = names.tree().frames(stack);
-        if let Some(own) = nodes.find_map(|(node, frame)| self.in_node(node, frame)) {
+        if let Some(own) =
+            nodes.find_map(|(node, frame)| self.in_node(node, frame).filter(|own| !self.is_pths(own)))
+        {
             return own;
         }
-        let is_named = |frame: &NamedFrame| frame.cut.is_none() && !is_wrapper(frame);
+        let is_operator = |name: &str| OPERATORS.iter().any(|operator| name.starts_with(operator));
+        let is_named = |frame: &NamedFrame| {
+            let is_operator = frame.function.as_deref().is_some_and(is_operator);
+            frame.cut.is_none() && !is_wrapper(frame) && !is_operator
+        };
         let mut frames = names.tree().frames(stack);
         let named = frames.find_map(|(node, frame)| self.first(node, &names.lines_of(frame), is_named));
         let innermost = |(node, frame)| self.first(node, &names.lines_of(frame), |_| true);
-        named.or_else(|| names.tree().frames(stack).next().and_then(innermost)).unwrap_or_default()
+        let found = named.or_else(|| names.tree().frames(stack).next().and_then(innermost));
+        found.map(|of| OwnCaller { is_of_libraries: true, ..of }).unwrap_or_default()
+    }
+
+    /// Whether it is code of a `.pth` file.
+    fn is_pths(&self, own: &OwnCaller) -> bool {
+        let mut frames = self.names.tree().frames(own.node);
+        let lines = frames.next().map(|(_, frame)| self.names.lines_of(frame)).unwrap_or_default();
+        let is_string = lines.get(own.line).is_some_and(|line| line.file.as_deref() == Some("<string>"));
+        let callers = || frames.flat_map(|(_, frame)| self.names.lines_of(frame)).collect::<Vec<_>>();
+        is_string && is_of_pth(callers().iter())
     }
 
     fn in_node(&mut self, node: NodeId, frame: &Frame) -> Option<OwnCaller> {
@@ -298,7 +334,7 @@ impl<'a> OwnCallers<'a> {
                 own
             }
         };
-        own.map(|(line, function)| OwnCaller { node, line, function })
+        own.map(|(line, function)| OwnCaller { node, line, function, ..OwnCaller::default() })
     }
 
     fn first(
@@ -307,7 +343,8 @@ impl<'a> OwnCallers<'a> {
         lines: &[NamedFrame],
         is_it: impl Fn(&NamedFrame) -> bool,
     ) -> Option<OwnCaller> {
-        self.line(lines, is_it).map(|(line, function)| OwnCaller { node, line, function })
+        let own = self.line(lines, is_it);
+        own.map(|(line, function)| OwnCaller { node, line, function, ..OwnCaller::default() })
     }
 
     /// The first line like this, and the number of its function.
@@ -345,6 +382,13 @@ pub(crate) struct Merged {
     pub(crate) figure: u64,
     /// The stacks with their figures, the largest first.
     pub(crate) parts: Vec<(NodeId, u64)>,
+}
+
+impl Merged {
+    /// The stacks alone.
+    pub(crate) fn stacks(&self) -> Vec<NodeId> {
+        self.parts.iter().map(|(stack, _)| *stack).collect()
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use super::finding::{Evidence, Finding, Kind, Level};
 use super::judge;
 use super::limits::{GROWTH_BYTES, GROWTH_LEFT_PERCENT, GROWTH_LIFE_MS, GROWTH_PERCENT, GROWTH_RISING_STEPS};
 use super::owners::{Owned, OwnerKey, Owners};
-use crate::answer::{Amount, Answer, GROWTH_STEPS, Growth, Process, Stack};
+use crate::answer::{Amount, Answer, Ended, GROWTH_STEPS, Growth, Process, Stack};
 
-/// A process that lived less than this says little about a longer one, ns.
+/// A process that lived less than this says little about a longer one, ns; if it ended by itself, that it fills tables
+/// until then, as `make` does in 200 ms.
 const SHORT_LIFE_NS: u64 = 1_000_000_000;
 
 /// Looks for them, process by process.
@@ -43,7 +44,11 @@ fn of_process(answer: &Answer, owners: &Owners, number: usize, process: &Process
         let rise = levels[GROWTH_STEPS].saturating_sub(levels[0]).unsigned_abs();
         (!judge::may_be_freed(rise, process)).then(|| Finding {
             kind: Kind::Growth,
-            severity: judge::of_bytes(rise, answer),
+            severity: if is_short && process.ended == Ended::Exited {
+                Level::Low
+            } else {
+                judge::of_bytes(rise, answer)
+            },
             confidence: if is_short { Level::Low } else { sure },
             evidence,
             culprits: vec![owned.culprit()],

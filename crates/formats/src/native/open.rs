@@ -29,7 +29,7 @@ pub(super) fn open<S: Source>(source: &S) -> Result<Catalog, TraceError> {
             }
         }
     } else {
-        catalog.problem(end, 0, "the trace was not finished: no footer");
+        catalog.problem(end, 0, "the trace was not finished, or was cut: no footer");
         Scanner::new(source, HEADER_BYTES as u64, end, None).run(&mut catalog)?;
     }
     if !sound {

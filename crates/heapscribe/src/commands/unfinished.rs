@@ -14,7 +14,9 @@ pub(super) fn hint(trace: &Path) -> Option<String> {
         return Some(format!("process {pid} is still writing it"));
     }
     let base = base.display();
-    Some(format!("what was not written to it is in {base}; join both: heapscribe recover {base} -o ALL.hst"))
+    Some(format!(
+        "what was not written to it is in its session directory; join both: heapscribe recover {base} -o ALL.hst"
+    ))
 }
 
 /// The process that empties these sessions, if it lives: it was there when they began.

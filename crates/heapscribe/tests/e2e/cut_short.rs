@@ -239,7 +239,7 @@ fn a_trace_without_any_event_is_not_a_program_without_calls() {
     agent.wait().unwrap();
     let output = heapscribe().arg("report").arg(&trace).output().unwrap();
     let [text, hints] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert!(text.contains("The trace was not finished or is damaged"), "{text}");
+    assert!(text.contains("The trace was not finished, was cut or is damaged"), "{text}");
     assert!(text.contains("Events lost: at least 0") && !text.contains("setuid"), "{text}");
     let (_, command) = hints.split_once("join both: heapscribe recover ").expect(&hints);
     let base = Path::new(command.split(' ').next().unwrap());

@@ -100,6 +100,8 @@ pub(super) struct Whole<'a> {
     allocated_bytes: u64,
     frees: u64,
     is_estimated: bool,
+    /// Whether the peak and the timeline are those of a ring.
+    is_ring: bool,
     duration_ns: u64,
     caveats: &'a [String],
     notes: &'a [String],
@@ -119,6 +121,7 @@ impl<'a> Whole<'a> {
             allocated_bytes: answer.totals.allocated_bytes,
             frees: answer.totals.frees,
             is_estimated: answer.sampling.is_some(),
+            is_ring: answer.evicted.is_of_ring(),
             duration_ns: answer.duration_ns,
             caveats: &analysis.caveats,
             notes: &analysis.notes,

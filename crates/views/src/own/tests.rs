@@ -84,10 +84,36 @@ fn the_own_caller_is_above_libraries_and_wrappers() {
         (&["load", "xmalloc", "main"], "load"),
         (&["xmalloc", "std::call", "_start"], "std::call"),
         (&["xmalloc"], "xmalloc"),
+        (&["xmalloc", "operator new", "std::call", "_start"], "std::call"),
         (&[], ""),
     ] {
         assert_eq!(function_of(stack), expected, "{stack:?}");
     }
+}
+
+#[test]
+fn code_of_no_file_has_one_name_and_pth_files_are_no_program() {
+    assert_eq!(shown_name(&NamedFrame { offset: 0x7f3a_cefc_6e4d, ..NamedFrame::default() }), NO_FILE);
+    assert_eq!(shown_name(&frame("", "/lib/libx.so", "")), "libx.so+0x0");
+    let check = |files: &[&str], expected: bool| {
+        let callers: Vec<NamedFrame> = files.iter().map(|file| frame("f", "", file)).collect();
+        assert_eq!(is_of_pth(callers.iter()), expected, "{files:?}");
+    };
+    check(&["<frozen site>", "<frozen site>"], true);
+    check(&["/usr/lib/python3.11/site.py"], true);
+    check(&["/home/me/app.py"], false);
+    check(&[], false);
+}
+
+/// xmllint: all that libxml2 asked for before `main`, "by the first function of the program's own code".
+#[test]
+fn stacks_of_libraries_alone_say_so() {
+    let stacks: [&[&str]; 2] = [&["operator new", "std::call"], &["operator new", "std::call", "main"]];
+    let (tree, stacks) = tree(&stacks);
+    let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+    let mut own = OwnCallers::folding(&names, &Folded::default());
+    let of = |stack: &NodeId| own.of(*stack).is_of_libraries;
+    assert_eq!(stacks.iter().map(of).collect::<Vec<_>>(), [true, false]);
 }
 
 /// A program with 30 paths from these places into a library whose functions have no names.

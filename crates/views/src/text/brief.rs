@@ -16,7 +16,7 @@ use super::stack_list::WIDTH;
 use super::{Out, bounds, chart, estimate, heading, losses, ring, tables};
 use crate::coverage::{Explained, UnseenHeap};
 use crate::open_end::OpenEnd;
-use crate::own::{Folded, Merged, OwnCallers};
+use crate::own::{Folded, Merged, NO_FILE, OwnCallers};
 
 /// Lines of a screen.
 pub const LINES: usize = 50;
@@ -26,6 +26,10 @@ const ROWS: usize = 5;
 const MISSING: usize = 5;
 /// Lines that only traces of other formats have, at most.
 const BESIDE: usize = 6;
+
+/// What code without a name is, and what to do.
+const OF_JIT: &str =
+    "  Code in no file is what the program made while it ran: `record --jit` gives a JIT compiler's names.";
 
 /// What is to be printed.
 pub struct Brief<'a> {
@@ -127,7 +131,7 @@ impl Brief<'_> {
 
     /// As many findings as there is room for, the worst first, and the kinds of the others.
     fn findings(&self, room: usize) -> io::Result<Vec<String>> {
-        if losses::nothing(self.report.answer).is_some() {
+        if losses::nothing(self.report.answer).is_some() && self.findings.is_empty() {
             return Ok(Vec::new());
         }
         let mut found = lines(|out| heading(out, "Findings"))?;
@@ -169,17 +173,22 @@ impl Brief<'_> {
         }
         let part = if answer.bounds.is_some() { " (of what was recorded)" } else { "" };
         heading(out, &format!("{title}{part}, by the first function of the program's own code"))?;
-        for text in thin(&own) {
+        let rows: Vec<(&Merged, Who)> = merged
+            .iter()
+            .take(self.report.top)
+            .map(|of| (of, Who::of_all(&of.stacks(), &mut own, names)))
+            .collect();
+        let is_in_no_file = rows.iter().any(|(_, who)| who.name == NO_FILE);
+        for text in thin(&own).into_iter().chain(is_in_no_file.then(|| OF_JIT.to_owned())) {
             wrapped(&text, self.report.width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        for (rank, of) in (1..).zip(merged.iter().take(self.report.top)) {
+        for (rank, (of, who)) in (1..).zip(rows) {
             let share = percent_cell(of.figure, whole);
             let begin = format!("{rank:>4}. {share:>7} {}: ", self.amount(by, of));
             let columns = self.report.width.saturating_sub(begin.chars().count()).max(20);
             let who = match of.parts.first() {
                 Some((node, _)) if names.is_evicted(*node) => "stack not in the trace".to_owned(),
-                Some((node, _)) => Who::of(*node, &mut own, names).line(columns),
-                None => String::new(),
+                _ => who.line(columns),
             };
             writeln!(out, "{begin}{who}")?;
         }

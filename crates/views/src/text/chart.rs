@@ -7,6 +7,7 @@ use heapscribe_analyze::answer::{Answer, Step};
 
 use heapscribe_units as units;
 
+use super::findings::wrapped;
 use super::{Out, tables};
 
 /// Columns of the picture at most, where a line has 80.
@@ -45,12 +46,11 @@ pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize, width: usize) -> io
     if !picture(out, &title, steps, [&begin, &end], rows, width)? {
         return Ok(());
     }
-    match timeline.steps.iter().rev().max_by_key(|step| step.rss_bytes) {
-        None | Some(Step { rss_bytes: 0, .. }) => writeln!(out, "  The resident memory was not sampled."),
-        Some(most) => {
-            writeln!(out, "  Peak resident memory: {}.{}", units::bytes(most.rss_bytes), sharing(most))
-        }
-    }
+    let resident = match timeline.steps.iter().rev().max_by_key(|step| step.rss_bytes) {
+        None | Some(Step { rss_bytes: 0, .. }) => "  The resident memory was not sampled.".to_owned(),
+        Some(most) => format!("  Peak resident memory: {}.{}", units::bytes(most.rss_bytes), sharing(most)),
+    };
+    wrapped(&resident, width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// That pages of several processes are counted in each: 10 forked children had 462 MiB, of 70 that there were.

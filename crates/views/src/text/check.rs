@@ -158,6 +158,7 @@ pub fn found(finding: &Finding) -> String {
         let limit = match (&finding.rule, finding.verdict) {
             (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
             (Rule::NoCalls(..) | Rule::NoFindings(_), _) => String::new(),
+            (_, Verdict::Broken) if finding.unit == Unit::Part && !finding.is_bounded => String::new(),
             (_, Verdict::Broken) if figure.value > finding.limit => over(finding, &figure),
             _ => String::new(),
         };
@@ -167,10 +168,18 @@ pub fn found(finding: &Finding) -> String {
             _ if none && is_finding => "no findings".to_owned(),
             _ if none && is_forbidden => "no calls".to_owned(),
             of if of.is_bounded && is_estimate(&figure) => range(&figure, of.unit),
+            of if of.unit == Unit::Part => part_beside(figure.value, of.limit),
             of => of.unit.shown(figure.value),
         };
         format!(": {about}{shown}{limit}")
     })
+}
+
+/// A part in as many digits as tell it from its limit: 100 of 101 were "99.0 %, 0.0 % over" 99.0 %.
+fn part_beside(value: f64, limit: f64) -> String {
+    let shown = |value: f64, digits: usize| format!("{:.digits$} %", value * 100.0);
+    let digits = (1..=9).find(|digits| value == limit || shown(value, *digits) != shown(limit, *digits));
+    shown(value, digits.unwrap_or(9))
 }
 
 /// `, 2.10 MiB over the limit`; of a figure that has bounds what it is over it by at least.
@@ -272,4 +281,21 @@ pub fn summary(checked: &Checked) -> String {
     let (broken, undecided) = (count(Verdict::Broken), count(Verdict::Undecided));
     let hold = if checked.count(Verdict::Holds) == 1 { "holds" } else { "hold" };
     format!("{broken} broken, {undecided} undecided, {} {hold}.", count(Verdict::Holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_told_from_its_limit() {
+        for (value, limit, expected) in [
+            (100.0 / 101.0, 0.99, "99.01 %"),
+            (0.5, 0.99, "50.0 %"),
+            (0.99, 0.99, "99.0 %"),
+            (0.990_000_1, 0.99, "99.00001 %"),
+        ] {
+            assert_eq!(part_beside(value, limit), expected);
+        }
+    }
 }

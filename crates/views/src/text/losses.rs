@@ -102,7 +102,7 @@ pub fn nothing(a: &Answer) -> Option<String> {
     Some(match &a.sampling {
         _ if lost > 0 => format!("All events were lost, {}", count(lost)),
         _ if a.processes.is_empty() && !a.problems.is_empty() => {
-            "The trace was not finished or is damaged, and no call can be read of it. What was not written yet is \
+            "The trace was not finished, was cut or is damaged, and no call can be read of it. What was not written yet is \
              in the session directory: `heapscribe recover DIR -o TRACE` writes it to a trace"
                 .to_owned()
         }
@@ -118,7 +118,7 @@ pub fn nothing(a: &Answer) -> Option<String> {
                 .to_owned()
         }
         None if a.processes.iter().any(|process| process.is_unfinished || process.gap_at.is_some()) => {
-            "The trace is damaged or was not finished, and has no calls of the heap as far as it can be read"
+            "The trace is damaged, was cut or was not finished, and has no calls of the heap as far as it can be read"
                 .to_owned()
         }
         None => "The processes made no calls of the heap while recording was on".to_owned(),

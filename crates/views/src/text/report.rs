@@ -65,6 +65,9 @@ impl Report<'_> {
             wrapped(&format!("  {why}."), self.width, 2)
                 .iter()
                 .try_for_each(|line| writeln!(out, "{line}"))?;
+            if !findings.is_empty() {
+                self.findings(out, findings)?;
+            }
             tables::processes(out, self.answer, self.top)?;
             chart::draw(out, self.answer, self.width)?;
             coverage::section(out, self.coverage, self.width)?;
