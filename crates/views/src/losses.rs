@@ -70,6 +70,15 @@ impl Missing {
 
     /// What was lost and why that leaves figures open.
     pub fn causes(&self) -> Vec<String> {
+        self.causes_with(self.uncounted())
+    }
+
+    /// The same where it stands more than once on a screen.
+    pub fn causes_briefly(&self) -> Vec<String> {
+        self.causes_with(self.uncounted_briefly())
+    }
+
+    fn causes_with(&self, uncounted: Option<String>) -> Vec<String> {
         [
             (self.events, "event is missing", "events are missing"),
             (
@@ -86,7 +95,7 @@ impl Missing {
         .into_iter()
         .filter(|(count, ..)| *count > 0)
         .map(|(n, one, more)| format!("{} {}", heapscribe_units::count(n), if n == 1 { one } else { more }))
-        .chain(self.uncounted())
+        .chain(uncounted)
         .chain(self.off())
         .chain(self.before())
         .collect()
@@ -110,6 +119,12 @@ impl Missing {
             n => format!("{} processes", heapscribe_units::count(n)),
         };
         Some(format!("the end of the trace is missing, and how much of {whose} was in it is not known"))
+    }
+
+    /// The same, without what follows from it.
+    pub fn uncounted_briefly(&self) -> Option<String> {
+        let of_damage = self.gap_at.map(|at| format!("the file is damaged at byte {at}"));
+        of_damage.or_else(|| (self.unfinished > 0).then(|| "the end of the trace is missing".to_owned()))
     }
 
     /// `recording was off for 300 ms`, where it was.

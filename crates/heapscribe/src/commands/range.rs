@@ -54,24 +54,18 @@ impl Range {
         };
         let span = |from: Option<u64>, to: Option<u64>, what: &str| {
             let span = Span { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(u64::MAX) };
-            if span.is_empty() { Err(nothing_in(&span, what)) } else { Ok(span) }
+            checked(span, what, ranges)
         };
         let both = |moments: &Option<(Moment, Moment)>, what| {
             let ends = moments.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
             span(at(&ends.0, Place::Begin)?, at(&ends.1, Place::End)?, what)
         };
+        let (from, to) = (at(&args.from, Place::Begin)?, at(&args.to, Place::End)?);
+        let freed = args.freed_in.is_some().then(|| both(&args.freed_in, "the range of --freed-in"));
         Ok(Range {
-            time: span(
-                at(&args.from, Place::Begin)?,
-                at(&args.to, Place::End)?,
-                "the range from --from to --to",
-            )?,
+            time: span(from, to, "the range from --from to --to")?,
             born: both(&args.born_in, "the range of --born-in")?,
-            freed: args
-                .freed_in
-                .is_some()
-                .then(|| both(&args.freed_in, "the range of --freed-in"))
-                .transpose()?,
+            freed: freed.transpose()?,
             live_at_ns: at(&args.live_at, Place::Live)?,
         })
     }
@@ -106,14 +100,24 @@ impl Range {
     }
 }
 
-/// A range that ends where it begins is of one moment, which --live-at is for; else it ends before it begins.
-fn nothing_in(span: &Span, what: &str) -> Problem {
-    if span.from_ns == span.to_ns {
-        let what = format!("{what} ends where it begins, so nothing is in it");
-        Problem::new(what, "choose a later end, or see what is live at that moment with --live-at")
+/// A range with something in it. One that ends where it begins is of one moment, which --live-at is for, and of 326 ms
+/// `--from 10s` had 0 of everything.
+fn checked(span: Span, what: &str, ranges: &Of<'_>) -> Result<Span, Problem> {
+    let (extent, empty) = (ranges.extent(), span.is_empty());
+    let begin_ns = span.from_ns.saturating_sub(extent.begin_ns);
+    let (what, hint) = if empty && span.from_ns == span.to_ns {
+        let hint = "choose a later end, or see what is live at that moment with --live-at";
+        (format!("{what} ends where it begins, so nothing is in it"), hint)
+    } else if empty {
+        (format!("{what} ends before it begins, so nothing is in it"), "swap the two moments")
+    } else if begin_ns > extent.duration_ns {
+        let [begin, end] = [begin_ns, extent.duration_ns].map(duration);
+        let what = format!("{what} begins {begin} after the start, and the trace ends after {end}");
+        (what, "choose an earlier begin, in time or as a part such as 50%")
     } else {
-        Problem::new(format!("{what} ends before it begins, so nothing is in it"), "swap the two moments")
-    }
+        return Ok(span);
+    };
+    Err(Problem::new(what, hint))
 }
 
 /// The last moment of a time, or that of all times.
@@ -127,11 +131,6 @@ fn moment_ns(moment: &Moment, place: Place, ranges: &Of<'_>) -> Result<u64, Prob
     let after = |ns: u64| extent.begin_ns.saturating_add(ns);
     match moment {
         Moment::Time(ns) if *ns >= extent.duration_ns && place == Place::Live => Ok(Question::END),
-        Moment::Time(ns) if *ns > extent.duration_ns && place == Place::Begin => {
-            let [begin, end] = [*ns, extent.duration_ns].map(duration);
-            let what = format!("the range begins {begin} after the start, and the trace ends after {end}");
-            Err(Problem::new(what, "choose an earlier begin, in time or as a part such as 50%"))
-        }
         Moment::Time(ns) => Ok(after(*ns)),
         // The end of a range is not in it, but the end of the trace is.
         Moment::Part(part) if *part >= 1.0 && place != Place::Begin => Ok(u64::MAX),

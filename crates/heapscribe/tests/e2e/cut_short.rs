@@ -210,7 +210,7 @@ fn an_unfinished_trace_says_where_the_rest_is() {
     started.child.wait().unwrap();
     worker.kill();
     let [text, hints] = reported();
-    assert!(text.contains("Events lost: at least 0: the end of the trace is missing"), "{text}");
+    assert!(text.contains("Events lost: at least 0, as the end of the trace is missing"), "{text}");
     let bounds = &Report::of(&trace).json["bounds"];
     for figure in ["allocations", "frees", "peak", "leaked"] {
         assert!(bounds[figure]["bytes"]["high"].is_null() && bounds[figure].is_object(), "{bounds}");

@@ -231,6 +231,10 @@ fn moments_have_names() {
         ("--from mark:x", "the trace has no mark `x`"),
         ("--from mark:ready#2", "the trace has no mark `ready` number 2"),
         ("--from 2s --to 1s", "the range from --from to --to ends before it begins"),
+        (
+            "--from 10s",
+            "the range from --from to --to begins 10.0 s after the start, and the trace ends after 9.00 ms",
+        ),
         ("--from peak --to peak", "see what is live at that moment with --live-at"),
         ("--to yesterday", "`yesterday` is not a moment"),
     ] {

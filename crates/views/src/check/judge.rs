@@ -47,6 +47,9 @@ pub fn limit(
         why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
     }
     let nothing = match limited {
+        Limited::Rss if subject.rss_bytes == 0 && subject.is_cut => {
+            Some("no sample of resident memory is in what can be read of the trace")
+        }
         Limited::Rss if subject.rss_bytes == 0 => Some("resident memory was never sampled"),
         Limited::Latency if subject.slowest_ns.is_none() && subject.calls > 0 => {
             Some("the trace has no latencies; record it with `record --latency`")

@@ -101,6 +101,8 @@ pub struct Subject {
     pub off: Option<String>,
     /// What else may be wrong.
     pub problems: Vec<String>,
+    /// Whether nobody knows how much of it is not in the trace.
+    pub is_cut: bool,
     /// Why what was never freed is not known.
     pub unended: Option<String>,
     /// Why calls in sections and after marks may have been overlooked.
@@ -174,6 +176,7 @@ impl Subject {
                 .map_or(0, Sampling::unseen_below_bytes),
             is_bounded: bounds.is_some(),
             of_no_stack,
+            is_cut: process.is_unfinished || process.gap_at.is_some(),
             unended: OpenEnd::of(process).map(|open| open.gap().to_owned()),
             unnamed: unnamed(process),
             untimed: None,

@@ -59,7 +59,12 @@ impl Unwanted {
             // That a short program was never sampled is no reason to doubt the rest.
             (
                 self == Unwanted::Kind(Kind::ResidentExcess) && answer.resident.is_none(),
-                "resident memory was never sampled",
+                match open {
+                    Some(OpenEnd::Unfinished | OpenEnd::Damaged) => {
+                        "no sample of resident memory is in what can be read of the trace"
+                    }
+                    _ => "resident memory was never sampled",
+                },
             ),
         ];
         let known = known.into_iter().filter(|(is_gap, _)| *is_gap).map(|(_, why)| why.to_owned());

@@ -298,7 +298,7 @@ fn none(answer: &Answer) -> String {
     let is_open = !causes.is_empty() && answer.bounds.is_some();
     match (is_open, !answer.evicted.is_of_ring()) {
         (true, _) => {
-            let causes = causes.join("; ");
+            let causes = crate::losses::Missing::of(answer).causes_briefly().join("; ");
             format!("  None in what was recorded, and nothing can be told of the rest: {causes}.")
         }
         (false, false) => "  None: nothing exceeds its threshold in what the ring still has.".to_owned(),

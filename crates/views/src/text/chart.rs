@@ -7,6 +7,8 @@ use heapscribe_analyze::answer::{Answer, Step};
 
 use heapscribe_units as units;
 
+use crate::open_end::OpenEnd;
+
 use super::findings::wrapped;
 use super::{Out, tables};
 
@@ -47,7 +49,12 @@ pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize, width: usize) -> io
         return Ok(());
     }
     let resident = match timeline.steps.iter().rev().max_by_key(|step| step.rss_bytes) {
-        None | Some(Step { rss_bytes: 0, .. }) => "  The resident memory was not sampled.".to_owned(),
+        None | Some(Step { rss_bytes: 0, .. }) => match OpenEnd::of_any(answer) {
+            Some(OpenEnd::Unfinished | OpenEnd::Damaged) => {
+                "  No sample of the resident memory is in what can be read of the trace.".to_owned()
+            }
+            _ => "  The resident memory was not sampled.".to_owned(),
+        },
         Some(most) => format!("  Peak resident memory: {}.{}", units::bytes(most.rss_bytes), sharing(most)),
     };
     wrapped(&resident, width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))

@@ -47,9 +47,9 @@ fn events_lost(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 /// How many events were lost, and why that is not all where nobody counted them.
 pub(super) fn lost_and_why(answer: &Answer) -> String {
     let shown = lost_events_shown(answer);
-    match Missing::of(answer).uncounted() {
+    match Missing::of(answer).uncounted_briefly() {
         None => shown,
-        Some(why) => format!("{shown}: {why}"),
+        Some(why) => format!("{shown}, as {why}"),
     }
 }
 

@@ -92,7 +92,7 @@ fn owners(answer: &Answer, own: &mut OwnCallers<'_>) -> Owners {
 
 /// What is to be said beside every figure when events are missing. Bounds need only the reason.
 fn losses(finding: &Finding, answer: &Answer) -> String {
-    let causes = crate::losses::causes(answer);
+    let causes = crate::losses::Missing::of(answer).causes_briefly();
     let is_ring = answer.evicted.is_of_ring();
     let is_leak = finding.kind == Kind::Leak;
     let has_bounds = is_leak && leak_bounds(answer).is_some();
