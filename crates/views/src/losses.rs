@@ -121,10 +121,11 @@ impl Missing {
         Some(format!("the end of the trace is missing, and how much of {whose} was in it is not known"))
     }
 
-    /// The same, without what follows from it.
+    /// The same; of a missing end without what follows from it.
     pub fn uncounted_briefly(&self) -> Option<String> {
-        let of_damage = self.gap_at.map(|at| format!("the file is damaged at byte {at}"));
-        of_damage.or_else(|| (self.unfinished > 0).then(|| "the end of the trace is missing".to_owned()))
+        let is_damaged = self.gap_at.is_some();
+        self.uncounted()
+            .map(|why| if is_damaged { why } else { "the end of the trace is missing".to_owned() })
     }
 
     /// `recording was off for 300 ms`, where it was.

@@ -125,6 +125,9 @@ fn how_much_a_cut_trace_lacks_is_not_known() {
     cut.truncate(last);
     let (code, out, _) = place_with(&cut).all("diff run.hst other.hst --metric allocated");
     assert!(out.contains("  Events lost in run.hst: 3.\n"), "{out}");
-    assert!(out.contains("  Events lost in other.hst: at least 3: the end of the trace is missing"), "{out}");
+    assert!(
+        out.contains("  Events lost in other.hst: at least 3, as the end of the trace is missing"),
+        "{out}"
+    );
     assert_eq!(code, Some(3));
 }
