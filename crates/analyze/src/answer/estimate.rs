@@ -137,6 +137,19 @@ impl Sampling {
         self.samples > 0 || self.exact_blocks == 0
     }
 
+    /// The same of a recording that was off for a time: what was allocated then is in no figure.
+    pub(crate) fn open_above(mut self) -> Sampling {
+        let Sampling { allocated, freed, peak, leaked, temporary, stacks, .. } = &mut self;
+        let of_stacks = stacks.iter_mut().flat_map(|of| {
+            [&mut of.allocated, &mut of.freed, &mut of.at_peak, &mut of.leaked, &mut of.temporary]
+        });
+        let of_all = [allocated, freed, peak, leaked, temporary];
+        for Estimate { blocks, bytes, .. } in of_all.into_iter().chain(of_stacks) {
+            (blocks.high, bytes.high) = (f64::INFINITY, f64::INFINITY);
+        }
+        self
+    }
+
     /// The same with what may have gone unseen of figures without a sample.
     pub(crate) fn or_unseen(mut self) -> Sampling {
         let unseen_bytes = self.unseen_below_bytes() as f64;

@@ -87,7 +87,9 @@ impl SampleAssembly {
             temporary: total(answer.temporary, &lives(|lives| lives.temporary)),
             stacks: answer.stacks.iter().map(|stack| self.of_stack(stack)).collect(),
         };
-        Some(sampling.or_unseen())
+        let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
+        let sampling = sampling.or_unseen();
+        Some(if was_off { sampling.open_above() } else { sampling })
     }
 
     fn of_stack(&self, stack: &Stack) -> StackEstimates {

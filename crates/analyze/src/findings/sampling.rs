@@ -19,7 +19,11 @@ pub(super) fn find(answer: &Answer, _: &Owners) -> Vec<Finding> {
 }
 
 fn finding(answer: &Answer, sampling: &Sampling) -> Option<Finding> {
-    let bytes = sampling.peak.bytes;
+    let mut bytes = sampling.peak.bytes;
+    if bytes.high.is_infinite() {
+        // Of a time that was off finer samples tell nothing: the finding is on what was recorded.
+        bytes.high = bytes.value + (bytes.value - bytes.low).max(0.0);
+    }
     let width = (bytes.high - bytes.low).max(0.0) as u64;
     let is_wide = width > 0 && judge::is_part(width, SAMPLING_WIDTH_PERCENT, answer.peak.bytes);
     let are_few = sampling.peak.samples < SAMPLING_SAMPLES && bytes.variance > 0.0;

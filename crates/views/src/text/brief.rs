@@ -123,7 +123,8 @@ impl Brief<'_> {
             text.push(format!("{} processes{highest}.", count(answer.processes.len() as u64)));
         }
         let is_open = [peak.bounds, left.bounds].into_iter().flatten().any(|bounds| !bounds.is_exact());
-        if (is_open || is_part_estimated) && !crate::losses::causes(answer).is_empty() {
+        let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
+        if (is_open || is_part_estimated || was_off) && !crate::losses::causes(answer).is_empty() {
             text.push(format!("Not known exactly: {}.", crate::losses::causes(answer).join("; ")));
         }
         wrapped(&text.join(" "), self.report.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))
@@ -209,9 +210,8 @@ impl Brief<'_> {
         let figure = (!estimates.is_empty()).then(|| estimate::sum(amount, &estimates).bytes);
         match figure.filter(|figure| figure.variance > 0.0) {
             Some(figure) => {
-                let [value, low, high] =
-                    [figure.value, figure.low, figure.high].map(|n| short_bytes(n as u64));
-                format!("{} {value} ({low} to {high})", about())
+                let short = |n: f64| short_bytes(n as u64);
+                format!("{} {} ({})", about(), short(figure.value), estimate::ends(&figure, short))
             }
             None => format!("{} in {}", short_bytes(amount.bytes), counted(amount.blocks, "block")),
         }

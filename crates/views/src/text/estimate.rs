@@ -15,44 +15,49 @@ pub fn bytes(n: u64, estimate: Option<&Estimate>) -> String {
         return heapscribe_units::bytes(n) + &unseen_range(estimate);
     };
     let [value, error] = [figure.value, figure.standard_error()].map(short);
-    format!(
-        "{} {value} {} {error} (95 %: {} to {})",
-        about(),
-        plus_minus(),
-        short(figure.low),
-        short(figure.high)
-    )
+    format!("{} {value} {} {error} (95 %: {})", about(), plus_minus(), ends(figure, short))
+}
+
+/// `1.13 GiB to 1.34 GiB`; without an upper end, as recording was off for a time, `at least 1.13 GiB`.
+pub fn ends(figure: &Figure, shown: impl Fn(f64) -> String) -> String {
+    match figure.high.is_infinite() {
+        true => format!("at least {}", shown(figure.low)),
+        false => format!("{} to {}", shown(figure.low), shown(figure.high)),
+    }
 }
 
 /// Blocks, allocations and the like: exact, or `≈ 1,230,000 blocks ± 45,600 (95 %: 1,140,000 to 1,330,000)`.
 pub fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, singular) };
     let [value, error] = [figure.value, figure.standard_error()].map(three_digits);
-    let [low, high] = [figure.low, figure.high].map(three_digits);
+    let ends = ends(figure, three_digits);
     let things = if value == "1" { singular.to_owned() } else { plural(singular) };
-    format!("{} {value} {things} {} {error} (95 %: {low} to {high})", about(), plus_minus())
+    format!("{} {value} {things} {} {error} (95 %: {ends})", about(), plus_minus())
 }
 
 /// ` (95 %: up to 192 KiB)` behind a figure that no sample is part of, though blocks were sampled: so much may have gone
 /// unseen.
 pub fn unseen_range(estimate: Option<&Estimate>) -> String {
     let is_open = |e: &&Estimate| e.samples == 0 && e.bytes.high > e.bytes.value;
-    estimate.filter(is_open).map_or_else(String::new, |e| format!(" (95 %: up to {})", short(e.bytes.high)))
+    estimate.filter(is_open).map_or_else(String::new, |e| match e.bytes.high.is_infinite() {
+        true => " or more".to_owned(),
+        false => format!(" (95 %: up to {})", short(e.bytes.high)),
+    })
 }
 
 /// What stands in a row: without the standard error, which can be read off the range.
 pub fn row_bytes(n: u64, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
-    format!("{} {} ({} to {})", about(), short(figure.value), short(figure.low), short(figure.high))
+    format!("{} {} ({})", about(), short(figure.value), ends(figure, short))
 }
 
 /// The same for blocks, with the number of samples that they rest on.
 pub fn row_blocks(n: u64, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, "block") };
-    let [value, low, high] = [figure.value, figure.low, figure.high].map(three_digits);
+    let (value, ends) = (three_digits(figure.value), ends(figure, three_digits));
     let samples = counted(estimate.map_or(0, |e| e.samples), "sample");
     let blocks = if value == "1" { "block" } else { "blocks" };
-    format!("{} {value} {blocks} ({low} to {high}; {samples})", about())
+    format!("{} {value} {blocks} ({ends}; {samples})", about())
 }
 
 /// A figure, when there is anything unsure about it.
@@ -159,6 +164,18 @@ mod tests {
         assert_eq!(bytes(0, Some(&of(up_to(196_328.0)))), "0 bytes (95 %: up to 192 KiB)");
         assert_eq!(blocks(0, "block", Some(&of(up_to(196_328.0)))), "0 blocks");
         assert_eq!(bytes(0, Some(&of(Figure::default()))), "0 bytes");
+    }
+
+    /// A stranger's program: 34.5 MiB (31.8 to 37.4), of 47.7 MiB, as recording was off when the others were allocated.
+    #[test]
+    fn without_an_upper_end_they_are_at_least_so_much() {
+        let figure = Figure { value: 1e6, variance: 1e8, low: 5e5, high: f64::INFINITY };
+        let estimate = Estimate { samples: 1, blocks: figure, bytes: figure };
+        assert_eq!(bytes(1, Some(&estimate)), "≈ 977 KiB ± 9.77 KiB (95 %: at least 488 KiB)");
+        assert_eq!(blocks(1, "free", Some(&estimate)), "≈ 1,000,000 frees ± 10,000 (95 %: at least 500,000)");
+        assert_eq!(row_blocks(1, Some(&estimate)), "≈ 1,000,000 blocks (at least 500,000; 1 sample)");
+        let none = Figure { high: f64::INFINITY, ..Figure::default() };
+        assert_eq!(bytes(0, Some(&Estimate { samples: 0, blocks: none, bytes: none })), "0 bytes or more");
     }
 
     #[test]
