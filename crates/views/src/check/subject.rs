@@ -160,8 +160,6 @@ impl Subject {
             failed: totals.failed,
             calls: totals.calls.all(),
             lived_ns: process.end_ns.saturating_sub(process.begin_ns),
-            busiest: None,
-            slowest_ns: None,
             leaks,
             at_peak: worst(|stack| stack.at_peak, false),
             by_blocks: worst(|stack| stack.allocated, true),
@@ -179,7 +177,6 @@ impl Subject {
             is_cut: process.is_unfinished || process.gap_at.is_some(),
             unended: OpenEnd::of(process).map(|open| open.gap().to_owned()),
             unnamed: unnamed(process),
-            untimed: None,
             ..Subject::default()
         }
         .missing(answer, process.evicted.events)
