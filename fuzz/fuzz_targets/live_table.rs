@@ -3,7 +3,7 @@
 #![no_main]
 
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
-use heapscribe_wire::live::walk::{Units, seen_words, walk};
+use heapscribe_wire::live::walk::{Unit, Units, seen_words, walk};
 use heapscribe_wire::live::{ADDRESS_END, SLOT_BYTES};
 use heapscribe_wire::named_snapshot::{EXTENT_HEADER_BYTES, Named, parse_extent};
 use libfuzzer_sys::fuzz_target;
@@ -17,8 +17,8 @@ impl Units for Table {
         UNITS
     }
 
-    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
-        self.0.as_chunks().0.get(number as usize)
+    fn unit(&self, number: u32) -> Unit<'_> {
+        self.0.as_chunks().0.get(number as usize).into()
     }
 }
 

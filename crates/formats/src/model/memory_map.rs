@@ -34,7 +34,7 @@ pub enum ListsRead {
     /// They are not known, or not to be read.
     #[default]
     No,
-    /// Some changed while they were read, or could not be found: what is in no list may be free.
+    /// Some changed while they were read, were too long, or could not be found: what is in no list may be free.
     InPart,
     /// All of them.
     Whole,

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::{Place, Report, Run, has, heapscribe, skip, until};
 use heapscribe_wire::head::Head;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
-use heapscribe_wire::live::walk::{Units, seen_words, walk};
+use heapscribe_wire::live::walk::{Unit, Units, seen_words, walk};
 use heapscribe_wire::named_snapshot::{
     EXTENT_HEADER_BYTES, HEADER_BYTES, Named, RECORDS_OFFSET, inexact, parse_extent,
 };
@@ -191,8 +191,8 @@ impl Units for Copied {
         (self.bytes.len() / LIVE_UNIT_BYTES) as u32
     }
 
-    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
-        self.bytes.as_chunks().0.get(number as usize)
+    fn unit(&self, number: u32) -> Unit<'_> {
+        self.bytes.as_chunks().0.get(number as usize).into()
     }
 }
 

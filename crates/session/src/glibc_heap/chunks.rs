@@ -96,7 +96,8 @@ pub(super) fn range(at: u64, bytes: u64, kind: FreeKind) -> FreeRange {
     FreeRange { start: at + SIZE, bytes, kind }
 }
 
-/// What is linked in one direction: from the first, each with its link at an offset; at most so many. Since 2.32 a link is
+/// What is linked in one direction: from the first, each with its link at an offset; at most so many, and none that comes a
+/// second time (Brent's way to find a ring: the places after 1, 2, 4, ... links are looked out for). Since 2.32 a link is
 /// stored as its difference from where it is (safe linking). `check` is the address that counts.
 pub(super) fn links(
     memory: &mut Remote,
@@ -105,10 +106,13 @@ pub(super) fn links(
     check: impl Fn(&mut Remote, u64) -> Option<u64>,
 ) -> Option<Vec<u64>> {
     [12, 63].into_iter().find_map(|shift| {
-        let (mut found, mut at) = (Vec::new(), first);
+        let (mut found, mut at, mut marked) = (Vec::new(), first, 0);
         while at != 0 {
-            if found.len() as u64 == max {
+            if found.len() as u64 == max || at == marked {
                 return None;
+            }
+            if found.len().is_power_of_two() {
+                marked = at;
             }
             found.push(check(memory, at)?);
             let place = at + offset;

@@ -9,7 +9,7 @@
 //! ```
 //! *Guarantees:* nothing in the process changes, and no page of its heap that is not in memory is asked for on purpose. What is
 //! found lies in an arena, and no two ranges overlap. *Refuses* to guess: a list that does not hold together ends where it
-//! breaks, and the answer says that it is not whole. A program that allocates meanwhile changes its lists while they are read.
+//! breaks, and the answer says that it is not whole, as it does of a heap with more free chunks than are read. A program that allocates meanwhile changes its lists while they are read.
 
 mod arenas;
 mod caches;
@@ -54,7 +54,7 @@ impl ListReader {
         self.memory
     }
 
-    /// Reads all lists that are found.
+    /// Reads all lists that are found, no further than is bearable.
     pub fn read(mut self, map: &ProcessMap) -> FreeMemory {
         let memory = &mut self.memory;
         let Some((arenas, mut is_whole)) = arenas::arenas(memory, &map.mappings) else {
@@ -77,7 +77,7 @@ impl ListReader {
     }
 }
 
-/// Reads until it holds together, a few times.
+/// Reads until it holds together, a few times; what was found last is kept.
 fn settled(
     memory: &mut Remote,
     out: &mut Vec<FreeRange>,
@@ -88,6 +88,9 @@ fn settled(
         out.truncate(before);
         if read(memory, out) {
             return true;
+        }
+        if memory.is_spent() {
+            return false;
         }
         memory.forget();
     }

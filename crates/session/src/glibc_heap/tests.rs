@@ -65,12 +65,16 @@ fn heap() -> Words {
 }
 
 fn found(words: &Words) -> FreeMemory {
+    read(Remote::new(words.file()))
+}
+
+fn read(memory: Remote) -> FreeMemory {
     let access = Access { read: true, write: true, ..Access::default() };
     let mapping =
         |start, end, path: &str| Mapping { start, end, access, path: path.into(), ..Mapping::default() };
     let mappings = vec![mapping(DATA, HEAP, "/lib/libc.so.6"), mapping(HEAP, END, "[heap]")];
     let map = ProcessMap { page_bytes: 4096, mappings, ..ProcessMap::default() };
-    ListReader { memory: Remote::new(words.file()) }.read(&map)
+    ListReader { memory }.read(&map)
 }
 
 #[test]
@@ -106,6 +110,42 @@ fn what_is_no_arena_is_not_read() {
     let mut words = heap();
     (0..BINS_COUNT).for_each(|bin| words.set(ARENA + BINS + bin * 16, 0));
     assert_eq!(found(&words), FreeMemory::default());
+}
+
+#[test]
+fn a_list_that_is_a_ring_ends_soon() {
+    let mut words = heap();
+    // Chunks of 0x40 bytes, each linked to the next, the last to the third.
+    let chunk = |nth: u64| HEAP + 0x1000 + nth * 0x40;
+    for (nth, next) in (0..9).zip([1, 2, 3, 4, 5, 6, 7, 8, 2]) {
+        let at = chunk(nth);
+        words.set(at + SIZE, 0x40 | PREVIOUS_IN_USE);
+        words.set(at + FORWARD, chunk(next) ^ (at + FORWARD) >> 12);
+    }
+    // An arena so large that its chunks would be counted to 256 million.
+    let arena = Arena { address: ARENA, is_main: true, spans: vec![(HEAP, HEAP + (16 << 30))] };
+    let (mut memory, mut free) = (Remote::new(words.file()), Vec::new());
+    assert!(!arena.free(&mut memory, &mut free));
+    assert!(free.iter().all(|of| of.kind != FreeKind::FastBin), "{free:?}");
+    assert!(memory.words_read() < 1_000, "{}", memory.words_read());
+}
+
+#[test]
+fn of_a_heap_with_more_free_chunks_than_are_read_some_are_found() {
+    let words = heap();
+    let whole = found(&words).ranges;
+    let mut lengths = std::collections::BTreeSet::new();
+    for bound in 0..4_000 {
+        let cut = read(Remote::bounded(words.file(), bound, u64::MAX));
+        assert_ne!(cut.lists, ListsRead::Whole);
+        assert!(cut.ranges.iter().all(|of| whole.contains(of)), "{bound}: {cut:?}");
+        lengths.insert(cut.ranges.len());
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 1, 3, 4, 5]);
+    for pages in 0..9 {
+        let cut = read(Remote::bounded(words.file(), u64::MAX, pages));
+        assert!(cut.ranges.iter().all(|of| whole.contains(of)), "{pages}: {cut:?}");
+    }
 }
 
 #[test]

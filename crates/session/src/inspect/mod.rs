@@ -2,13 +2,15 @@
 //! it runs, is stuck or has ended.
 //!
 //! A session's files are read by copies, as the drainer reads them. `find` finds sessions, `reader` opens
-//! one, `hold` holds the operations of its threads back for as long as `image` needs to copy the table,
+//! one, `hold` holds the operations of its threads back for as long as `image` needs to read the table (`source` its
+//! bytes, `gathered` what is kept of them),
 //! `moment` says when that was, and
 //! `last_moment` when a process that has ended was last heard of; `pages` adds what of its memory is resident, `named` reads the snapshots that a program took of itself, and a [`Snapshot`] is the
 //! result, however it was taken.
 
 mod contents;
 mod find;
+mod gathered;
 mod hold;
 mod image;
 mod last_moment;
@@ -18,6 +20,7 @@ mod pages;
 mod reader;
 mod save;
 mod snapshot;
+mod source;
 mod with_pages;
 
 pub use contents::Contents;

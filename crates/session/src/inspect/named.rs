@@ -2,13 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use heapscribe_wire::head::HEAD_FILE_BYTES;
+use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::named_snapshot::{
     EXTENT_HEADER_BYTES, FILE_PREFIX, HEADER_BYTES, NAME_BYTES_MAX, Named, RECORDS_OFFSET, inexact,
     parse_extent,
@@ -16,13 +16,15 @@ use heapscribe_wire::named_snapshot::{
 use heapscribe_wire::operation::{RECORD_BYTES, Record};
 
 use super::hold::Inexact;
-use super::image::Image;
+use super::image::{Assembly, Image};
 use super::moment::Moment;
 use super::reader::{HeadCopy, SessionReader};
 use super::snapshot::{Exactness, Snapshot};
 use crate::files::{open_file, read_up_to};
 use heapscribe_diagnostics::Problem;
 
+/// What is read of an extent at a time.
+const PIECE_BYTES: usize = 256 << 10;
 /// Snapshots that a session may have.
 const FILES_MAX: u32 = 10_000;
 
@@ -78,7 +80,7 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
     let head = HeadCopy::from(bytes_at(file, HEADER_BYTES as u64, HEAD_FILE_BYTES, len)?)?;
     let records_bytes = named.records as usize * RECORD_BYTES;
     let records = bytes_at(file, RECORDS_OFFSET as u64, records_bytes, len)?;
-    let pieces = extents(file, (RECORDS_OFFSET + records_bytes) as u64, named.extents, len)?;
+    let image = image(file, (RECORDS_OFFSET + records_bytes) as u64, &named, len)?;
     let exactness = match named.inexact {
         inexact::NOT => Exactness::Instant,
         inexact::BUSY => Exactness::Inexact(Inexact::Busy(0)),
@@ -90,7 +92,6 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
     };
     let records = records.as_chunks().0.iter().map(Record::parse).collect();
     let definitions = session.definitions(0, named.defs_committed);
-    let image = Image::of(named.live_units, pieces);
     let (name, moment, held) = (Some(lossy(named.name)), moment(&named), Duration::ZERO);
     let (modes, pages) = (session.modes(&head.get()), None);
     Ok(Snapshot { head, name, moment, exactness, records, definitions, modes, held, pages, image })
@@ -103,6 +104,7 @@ pub fn save_named(snapshot: &Snapshot, session: &SessionReader, name: &str) -> R
         return Err(Problem::new(what, format!("use a name of 1 to {NAME_BYTES_MAX} bytes")).into());
     }
     let (id, file) = create(session.directory())?;
+    let extents = snapshot.image.extents();
     let named = Named {
         name: name.as_bytes(),
         ticks: snapshot.moment.ticks,
@@ -112,17 +114,17 @@ pub fn save_named(snapshot: &Snapshot, session: &SessionReader, name: &str) -> R
         thread: 0,
         live_units: snapshot.head.get().live_units,
         records: snapshot.records.len() as u32,
-        extents: snapshot.image.pieces().count() as u32,
+        extents: extents.len() as u32,
         inexact: why(&snapshot.exactness),
     };
     let mut out = BufWriter::new(&file);
     out.write_all(&named.to_bytes(false))?;
     out.write_all(snapshot.head.bytes())?;
     snapshot.records.iter().try_for_each(|record| out.write_all(&record.to_bytes()))?;
-    for (range, bytes) in snapshot.image.pieces() {
-        out.write_all(&range.start.to_le_bytes())?;
-        out.write_all(&(range.end - range.start).to_le_bytes())?;
-        out.write_all(bytes)?;
+    for extent in extents {
+        out.write_all(&extent.start.to_le_bytes())?;
+        out.write_all(&(extent.end - extent.start).to_le_bytes())?;
+        extent.step_by(LIVE_UNIT_BYTES).try_for_each(|at| out.write_all(&*snapshot.image.bytes(at)))?;
     }
     out.flush()?;
     file.write_all_at(&named.to_bytes(true), 0)?; // the magic last: now it is whole
@@ -165,20 +167,21 @@ fn bytes_at(file: &File, offset: u64, n: usize, len: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes of the live file, and where they were in it.
-type Piece = (Range<u64>, Vec<u8>);
-
-fn extents(file: &File, mut at: u64, n: u32, len: u64) -> Result<Vec<Piece>> {
-    let (mut pieces, mut end) = (Vec::new(), 0);
-    for _ in 0..n {
+/// The table of a snapshot, whose extents lie one behind the other.
+fn image(file: &File, mut at: u64, named: &Named<'_>, len: u64) -> Result<Image> {
+    let (mut image, mut end) = (Assembly::new(named.live_units), 0);
+    for _ in 0..named.extents {
         let header = bytes_at(file, at, EXTENT_HEADER_BYTES, len)?;
         let extent =
             header.as_slice().try_into().ok().and_then(parse_extent).filter(|(start, _)| *start >= end);
         let Some((start, length)) = extent else { bail!("invalid extent at byte {at}") };
         at += EXTENT_HEADER_BYTES as u64;
-        pieces.push((start..start + length, bytes_at(file, at, length as usize, len)?));
-        at += length;
         end = start + length;
+        for offset in (start..end).step_by(PIECE_BYTES) {
+            let piece = bytes_at(file, at, PIECE_BYTES.min((end - offset) as usize), len)?;
+            image.add(offset, &piece);
+            at += piece.len() as u64;
+        }
     }
-    Ok(pieces)
+    Ok(image.end())
 }

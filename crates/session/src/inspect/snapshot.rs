@@ -13,6 +13,7 @@ use super::image::Image;
 use super::moment::Moment;
 use super::pages::SnapshotPages;
 use super::reader::{HeadCopy, SessionReader};
+use super::source::Writers;
 
 /// How often a copy of one instant is tried for.
 const TRIES: usize = 4;
@@ -49,7 +50,7 @@ pub struct Snapshot {
     pub held: Duration,
     /// What the process had mapped, when that was asked for.
     pub pages: Option<SnapshotPages>,
-    /// The copy of the table.
+    /// The table.
     pub(super) image: Image,
 }
 
@@ -132,11 +133,13 @@ fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     let units = |head: &HeadCopy| head.get().live_units;
     if session.living_pid().is_none() {
         let head = session.head()?;
-        image.copy(&session.live, units(&head)).map_err(refused)?;
+        image.read(&session.live, units(&head), Writers::Held).map_err(refused)?;
         return Ok(done(session, head, Moment::now(), Exactness::Ended, Duration::ZERO));
     }
-    // Once for nothing: it brings the room for the bytes into memory, and our threads to life.
-    image.copy(&session.live, units(&session.head()?)).map_err(refused)?;
+    let records = session.records(&session.head()?.get());
+    let sum = |of: fn(&Record) -> u64| records.iter().map(of).fold(0, u64::wrapping_add);
+    let blocks = sum(|record| record.allocated_blocks).saturating_sub(sum(|record| record.freed_blocks));
+    image.provide(&session.live, blocks).map_err(refused)?;
     let mut why = Inexact::LostHold;
     for _ in 0..TRIES {
         match copy_held(session, image) {
@@ -149,13 +152,11 @@ fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
         }
     }
     let (head, moment) = (session.head()?, Moment::now());
-    image.copy(&session.live, units(&head)).map_err(refused)?;
+    image.read(&session.live, units(&head), Writers::Running).map_err(refused)?;
     let has_ended = session.living_pid().is_none();
     let exactness = if has_ended { Exactness::Ended } else { Exactness::Inexact(why) };
     if has_ended {
-        image.copy(&session.live, units(&session.head()?)).map_err(refused)?;
-    } else {
-        image.reconcile(&session.live).map_err(refused)?;
+        image.read(&session.live, units(&session.head()?), Writers::Held).map_err(refused)?;
     }
     Ok(done(session, head, moment, exactness, Duration::ZERO))
 }
@@ -176,7 +177,8 @@ fn copy_held(session: &SessionReader, image: &mut Image) -> Result<Copied, Faile
     let moment = Moment::now();
     let head = session.head().map_err(Failed::For)?;
     let records = session.records(&head.get());
-    image.copy(&session.live, head.get().live_units).map_err(|e| Failed::For(refused(e)))?;
+    let units = head.get().live_units;
+    image.read(&session.live, units, Writers::Held).map_err(|e| Failed::For(refused(e)))?;
     let held = holding.end()?;
     Ok(Copied { head, records, moment, exactness: Exactness::Instant, held })
 }

@@ -322,7 +322,7 @@ impl MemoryReport<'_> {
             }
             ListsRead::InPart => writeln!(
                 out,
-                "  Some of glibc's lists of free memory changed while they were read, or were not found."
+                "  Some of glibc's lists of free memory changed while they were read, were too long, or were not\n  found: what is in them counts as free memory that the heap keeps."
             )?,
             ListsRead::No if m.map.heap == HeapLayout::Glibc && !m.is_sampled => writeln!(
                 out,

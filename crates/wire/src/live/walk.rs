@@ -10,23 +10,27 @@ use core::fmt;
 
 use super::{
     ADDRESS_END, DIRECTORY_ENTRIES, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path,
-    SIZE_ELSEWHERE, SLOT_BYTES, Slot, TABLE_ENTRIES, region_units,
+    SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
 };
 use crate::ids::HeapAddress;
 use crate::limits::{LIVE_UNIT_BYTES, LIVE_UNITS_MAX};
 
-/// Slots of one unit.
-const UNIT_SLOTS: usize = LIVE_UNIT_BYTES / SLOT_BYTES;
+mod unit;
+
+pub use unit::{SlotBits, SlotWords, UNIT_SLOTS, Unit, is_read, slot_words};
+
 /// Entries of a directory or a table in one unit.
 const UNIT_ENTRIES: usize = LIVE_UNIT_BYTES / 4;
+/// Entries that lie where a slot would.
+const SLOT_ENTRIES: usize = SLOT_BYTES / 4;
 
 /// A copy of a live file.
 pub trait Units {
     /// How many units of the file are in use.
     fn units(&self) -> u32;
 
-    /// The bytes of a unit; `None` where the file has a hole, which is all zeroes.
-    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]>;
+    /// What there is of a unit.
+    fn unit(&self, number: u32) -> Unit<'_>;
 }
 
 /// A block that is allocated.
@@ -137,38 +141,33 @@ struct Walk<'a, U, V> {
 impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
     fn run(&mut self) {
         // By address: entries of a directory that differ in bit 3 of the address only stand side by side.
-        for directory in 0..2 * DIRECTORY_ENTRIES {
-            let unit = (directory / UNIT_ENTRIES) as u32;
-            let Some(bytes) = self.units.unit(unit) else { continue };
-            let entry = entry(bytes, directory % UNIT_ENTRIES);
-            if let Some(table) = self.follow(entry, 1, place(unit, directory % UNIT_ENTRIES * 4)) {
-                self.table(directory, table);
-            }
+        for unit in 0..DIRECTORY_UNITS {
+            for_each_entry(&self.units.unit(unit), |at, entry| {
+                if let Some(table) = self.follow(entry, 1, place(unit, at * 4)) {
+                    self.table(unit as usize * UNIT_ENTRIES + at, table);
+                }
+            });
         }
     }
 
     fn table(&mut self, directory: usize, unit: u32) {
-        let Some(bytes) = self.units.unit(unit) else { return };
         let shift = self.shift(directory);
-        for table in 0..TABLE_ENTRIES {
-            let entry = entry(bytes, table);
+        for_each_entry(&self.units.unit(unit), |table, entry| {
             if let Some(region) = self.follow(entry, region_units(shift), place(unit, table * 4)) {
                 self.region(directory, table, region);
             }
-        }
+        });
     }
 
     fn region(&mut self, directory: usize, table: usize, region: u32) {
         for nth in 0..region_units(self.shift(directory)) {
-            let Some(bytes) = self.units.unit(region + nth) else { continue };
-            for at in 0..UNIT_SLOTS {
-                let words = words(bytes, at);
+            self.units.unit(region + nth).for_each_slot(|at, words| {
                 if let Some(slot) = Slot::unpack(words) {
                     let path = Path { directory, table, slot: nth as usize * UNIT_SLOTS + at };
                     let found = self.block(path, slot, place(region + nth, at * SLOT_BYTES));
                     (self.visit)(found);
                 }
-            }
+            });
         }
     }
 
@@ -200,11 +199,10 @@ impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
 
     /// The words of a slot, found from the directory on.
     fn slot_at(&self, path: Path, shift: u32) -> Option<[u64; 2]> {
-        let directory = self.units.unit((path.directory / UNIT_ENTRIES) as u32)?;
-        let table = self.checked(entry(directory, path.directory % UNIT_ENTRIES), 1)?;
-        let region = self.checked(entry(self.units.unit(table)?, path.table), region_units(shift))?;
-        let bytes = self.units.unit(region + (path.slot / UNIT_SLOTS) as u32)?;
-        Some(words(bytes, path.slot % UNIT_SLOTS))
+        let directory = self.units.unit((path.directory / UNIT_ENTRIES) as u32);
+        let table = self.checked(entry(&directory, path.directory % UNIT_ENTRIES), 1)?;
+        let region = self.checked(entry(&self.units.unit(table), path.table), region_units(shift))?;
+        Some(self.units.unit(region + (path.slot / UNIT_SLOTS) as u32).slot(path.slot % UNIT_SLOTS))
     }
 
     /// The granule of a directory's blocks.
@@ -247,17 +245,22 @@ fn place(unit: u32, byte: usize) -> u64 {
     u64::from(unit) * LIVE_UNIT_BYTES as u64 + byte as u64
 }
 
-fn entry(bytes: &[u8; LIVE_UNIT_BYTES], at: usize) -> u32 {
-    let four = [bytes[4 * at], bytes[4 * at + 1], bytes[4 * at + 2], bytes[4 * at + 3]];
-    u32::from_le_bytes(four)
+/// An entry of a directory or a table.
+fn entry(unit: &Unit<'_>, at: usize) -> u32 {
+    entries(unit.slot(at / SLOT_ENTRIES))[at % SLOT_ENTRIES]
 }
 
-/// The two words of a slot.
-#[inline(always)]
-fn words(bytes: &[u8; LIVE_UNIT_BYTES], at: usize) -> [u64; 2] {
-    let slot = &bytes[at * SLOT_BYTES..(at + 1) * SLOT_BYTES];
-    let word = |n: usize| u64::from_le_bytes(core::array::from_fn(|i| slot[8 * n + i]));
-    [word(0), word(1)]
+/// Hands each entry of a directory or a table that leads somewhere to `visit`, by number.
+pub fn for_each_entry(unit: &Unit<'_>, mut visit: impl FnMut(usize, u32)) {
+    unit.for_each_slot(|slot, words| {
+        let entries = entries(words).into_iter().enumerate().filter(|(_, entry)| *entry != 0);
+        entries.for_each(|(nth, entry)| visit(slot * SLOT_ENTRIES + nth, entry));
+    });
+}
+
+/// The entries that lie where a slot would.
+fn entries([word0, word1]: SlotWords) -> [u32; SLOT_ENTRIES] {
+    [word0 as u32, (word0 >> 32) as u32, word1 as u32, (word1 >> 32) as u32]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::ids::{RateId, StackId, ThreadId};
+use crate::live::TABLE_ENTRIES;
 
 /// A live file with a table of its own and a writer's notion of it.
 #[derive(Default)]
@@ -17,8 +18,8 @@ impl Units for File {
         self.used
     }
 
-    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
-        self.units.get(&number).map(Box::as_ref)
+    fn unit(&self, number: u32) -> Unit<'_> {
+        self.units.get(&number).map(Box::as_ref).into()
     }
 }
 
@@ -35,7 +36,7 @@ impl File {
     /// Where an entry leads; to new units when it led nowhere.
     fn led(&mut self, unit: u32, index: usize, n: u32) -> u32 {
         let (unit, index) = (unit + (index / UNIT_ENTRIES) as u32, index % UNIT_ENTRIES);
-        let found = self.units.get(&unit).map_or(0, |bytes| entry(bytes, index));
+        let found = entry(&self.unit(unit), index);
         if found != 0 {
             return found;
         }

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
-use heapscribe_wire::live::walk::{Units, seen_words, walk};
+use heapscribe_wire::live::walk::{Unit, Units, seen_words, walk};
 
 use super::super::*;
 use crate::tests::{file, head};
@@ -38,10 +38,10 @@ impl Units for Table {
         self.head.live_units.load(Ordering::Relaxed)
     }
 
-    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
+    fn unit(&self, number: u32) -> Unit<'_> {
         let is_there = (number as usize) < self.units && self.live.is_present(number);
         // SAFETY: the unit is in the mapping and provided; nobody writes while it is read.
-        is_there.then(|| unsafe { &*self.live.file.at(number as usize * LIVE_UNIT_BYTES).cast() })
+        is_there.then(|| unsafe { &*self.live.file.at(number as usize * LIVE_UNIT_BYTES).cast() }).into()
     }
 }
 

@@ -1,0 +1,151 @@
+//! What is read of files with holes and of pages, and what is refused.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
+
+use heapscribe_wire::live::walk::{Live, seen_words, walk};
+use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, SIZE_ELSEWHERE};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+const LIVE: u64 = 1 << 52;
+
+/// A sparse file with a slot in some units: what of it is read.
+#[test]
+fn holes_are_left_out_and_the_rest_is_whole() {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(2000 * UNIT).unwrap();
+    let filled = [0u64, 1, 7, 20, 21, 22, 63, 150, 151, 152, 153, 154, 155, 156, 1999];
+    for unit in filled {
+        file.write_all_at(&(LIVE | unit).to_le_bytes(), unit * UNIT + 8192).unwrap();
+    }
+    let mut image = Image::default();
+    image.provide(&file, 5).unwrap();
+    for (units, writers) in
+        [(2000, Writers::Held), (22, Writers::Running), (0, Writers::Held), (2000, Writers::Running)]
+    {
+        image.read(&file, units, writers).unwrap();
+        image.index();
+        for unit in 0..2000u32 {
+            let is_there = filled.contains(&u64::from(unit)) && unit < units;
+            let expected = if is_there { LIVE | u64::from(unit) } else { 0 };
+            assert_eq!(image.unit(unit).slot(512), [expected, 0], "unit {unit} of {units}");
+        }
+    }
+    assert!(matches!(image.unit(40), Unit::Hole), "a hole costs nothing");
+    let extents = [0..2, 7..8, 20..23, 63..64, 150..157, 1999..2000].map(|of| of.start * UNIT..of.end * UNIT);
+    assert_eq!(image.extents(), extents);
+}
+
+/// What was cut off passed for a hole, and a table without its beginning for an empty one.
+#[test]
+fn a_file_that_was_cut_is_refused_at_its_end() {
+    let file = tempfile::tempfile().unwrap();
+    for (len, expected) in [(2 * UNIT, None), (2 * UNIT - 1, Some("32767")), (0, Some("0"))] {
+        file.set_len(len).unwrap();
+        let refused = Image::default().read(&file, 2, Writers::Held).err().map(|e| e.to_string());
+        let words =
+            expected.map(|is| format!("the file ends at byte {is}, and 32,768 bytes of it are in use"));
+        assert_eq!(refused, words);
+    }
+}
+
+#[test]
+fn pages_become_units() {
+    // A page has a live slot at its begin, whose number this is.
+    let pages = |number: u64, n: usize| {
+        let mut page = vec![0; 4096];
+        page[..8].copy_from_slice(&(LIVE | number).to_le_bytes());
+        page.repeat(n)
+    };
+    let mut assembly = Assembly::new(10);
+    for (page, number, n) in [(0, 1, 1), (2, 4, 1), (13, 2, 8), (36, 3, 4), (400, 5, 1)] {
+        assembly.add(page * 4096, &pages(number, n));
+    }
+    let image = assembly.end();
+    let numbers = |unit: u32| [0, 1, 2, 3].map(|page| image.unit(unit).slot(page * 256)[0] & !LIVE);
+    assert_eq!(numbers(0), [1, 0, 4, 0]);
+    assert_eq!([numbers(1), numbers(2), numbers(6)], [[0; 4]; 3]);
+    assert_eq!([numbers(3), numbers(4), numbers(5)], [[0, 2, 2, 2], [2; 4], [2, 0, 0, 0]]);
+    assert_eq!(numbers(9), [3; 4]);
+    assert_eq!(numbers(100), [0; 4], "beyond the units in use");
+}
+
+/// The bytes of the file, as an oracle.
+struct Bytes(Vec<u8>);
+
+impl Units for Bytes {
+    fn units(&self) -> u32 {
+        (self.0.len() / LIVE_UNIT_BYTES) as u32
+    }
+
+    fn unit(&self, number: u32) -> Unit<'_> {
+        self.0.as_chunks().0.get(number as usize).into()
+    }
+}
+
+fn blocks(of: &impl Units) -> Vec<Result<Live, String>> {
+    let (mut all, mut seen) = (Vec::new(), vec![0; seen_words(of.units())]);
+    walk(of, GRANULE_SHIFT_GLIBC, &mut seen, |found| all.push(found.map_err(|e| e.to_string()))).unwrap();
+    all
+}
+
+const UNITS: u32 = 150;
+
+/// Words of a table: entries that lead somewhere, slots of blocks, sizes, and what a freed block leaves.
+fn store() -> impl Strategy<Value = (usize, u64)> {
+    let at = prop_oneof![0..8 * 2048usize, 8 * 2048..12 * 2048usize, 0..UNITS as usize * 2048];
+    let entries = (prop_oneof![0..UNITS, Just(8), Just(9)], prop_oneof![Just(0), 0..UNITS + 9]);
+    let word = prop_oneof![
+        entries.prop_map(|(low, high)| u64::from(low) | u64::from(high) << 32),
+        any::<u64>(),
+        any::<u64>().prop_map(|word| word | LIVE | SIZE_ELSEWHERE),
+        (0..1u64 << 48),
+    ];
+    (at, word)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    /// A walk finds the same, in the same order, and the same wrong, in what was kept as in the bytes of the file.
+    #[test]
+    fn what_is_kept_of_any_file_is_what_a_walk_finds(
+        stores in vec(store(), 0..3000),
+        sound in vec((0..128usize * 1024, any::<u64>()), 0..200),
+    ) {
+        let mut bytes = vec![0; UNITS as usize * LIVE_UNIT_BYTES];
+        let mut put = |at: usize, word: u64| bytes[at * 8..at * 8 + 8].copy_from_slice(&word.to_le_bytes());
+        stores.iter().for_each(|(at, word)| put(*at, *word));
+        // A directory that leads to a table that leads to regions.
+        put(0, 8);
+        put(8 * 2048, 9 | u64::from(UNITS) << 32);
+        for (slot, word) in &sound {
+            put(9 * 2048 + slot * 2, *word | LIVE);
+        }
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&bytes, 0).unwrap();
+        let oracle = Bytes(bytes);
+        let expected = blocks(&oracle);
+        let mut image = Image::default();
+        for writers in [Writers::Held, Writers::Running] {
+            image.read(&file, UNITS, writers).unwrap();
+            image.index();
+            prop_assert_eq!(&blocks(&image), &expected);
+        }
+        let mut assembly = Assembly::new(UNITS);
+        let pages = oracle.0.chunks(4096).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0));
+        pages.for_each(|(nth, page)| assembly.add(nth as u64 * 4096, page));
+        let assembled = assembly.end();
+        prop_assert_eq!(&blocks(&assembled), &expected);
+        // And as it is written to a named snapshot.
+        let mut second = Assembly::new(UNITS);
+        for extent in image.extents() {
+            extent.step_by(LIVE_UNIT_BYTES).for_each(|at| second.add(at, &*image.bytes(at)));
+        }
+        prop_assert_eq!(&blocks(&second.end()), &expected);
+        let slots: BTreeSet<_> = sound.iter().map(|(slot, _)| slot).collect();
+        prop_assert!(expected.len() >= slots.len());
+    }
+}
