@@ -85,7 +85,8 @@ fn through_a_trace_and_back() {
     assert_eq!(known, [(10, None, false, Ended::Exited), (11, Some(0), true, Ended::Abandoned)]);
     assert_eq!(read.dropped.iter().map(|d| (d.reason, d.count)).collect::<Vec<_>>(), [(3, 21)]);
     assert_eq!((read.exit, read.begin_real_ns, read.complete), (Some(Exit::Code(3)), 5, false));
-    assert_eq!((read.timeline.steps[0].rss_bytes, read.timeline.steps[0].anonymous_bytes), (8192, 8192));
+    let first = &read.timeline.steps[0];
+    assert_eq!((first.rss_bytes, first.rss_processes, first.anonymous_bytes), (8192, 2, 8192));
     assert_eq!(read.processes[0].rss_peak_bytes, 4096);
     assert_eq!(figures(read), figures(direct));
 }
@@ -101,7 +102,11 @@ fn figures(mut answer: Answer) -> Answer {
             ..Default::default()
         };
     }
-    answer.timeline.steps.iter_mut().for_each(|step| (step.rss_bytes, step.anonymous_bytes) = (0, 0));
+    answer
+        .timeline
+        .steps
+        .iter_mut()
+        .for_each(|step| (step.rss_bytes, step.rss_processes, step.anonymous_bytes) = (0, 0, 0));
     Answer { exit: None, begin_real_ns: 0, dropped: Vec::new(), ..answer }
 }
 
