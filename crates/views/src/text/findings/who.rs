@@ -46,24 +46,25 @@ impl Who {
         Who { name, place, callers, frame, is_of_libraries: caller.is_of_libraries }
     }
 
-    /// Of several stacks with the same own caller: of blocks of several lines none is named.
+    /// Of several stacks with the same own caller, the one with most first: of blocks of several lines the first is named,
+    /// and how many there are more.
     pub(crate) fn of_all(stacks: &[NodeId], own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Who {
         let Some((first, others)) = stacks.split_first() else { return Who::default() };
         let mut who = Who::of(*first, own, names);
-        let mut seen = HashSet::new();
-        let is_of_another_line = others.iter().any(|other| {
+        let (mut seen, mut lines) = (HashSet::new(), HashSet::new());
+        for other in others {
             let caller = own.of(*other);
-            let Some((_, frame)) = names.tree().frames(caller.node).next() else { return false };
-            let is_new = seen.insert((*frame, caller.line));
-            is_new
-                && names
-                    .lines_of(frame)
-                    .get(caller.line)
-                    .is_some_and(|line| line.place() != who.frame.place())
-        });
-        if is_of_another_line {
-            (who.place, who.frame.line) = (None, None);
+            let Some((_, frame)) = names.tree().frames(caller.node).next() else { continue };
+            if seen.insert((*frame, caller.line)) {
+                lines.extend(names.lines_of(frame).get(caller.line).map(NamedFrame::place));
+            }
         }
+        lines.remove(&who.frame.place());
+        who.place = who.place.map(|place| match lines.len() {
+            0 => place,
+            1 => format!("{place} and 1 more line"),
+            more => format!("{place} and {more} more lines"),
+        });
         who
     }
 
@@ -119,7 +120,7 @@ mod tests {
 
     /// A stranger's `two.c`: 3,000,010 bytes of line 6 and 10,010 of line 4 were "main at two.c:6".
     #[test]
-    fn of_blocks_of_several_lines_none_is_named() {
+    fn of_blocks_of_several_lines_the_others_are_counted() {
         let check = |lines: &[i64], expected: &str| {
             let mut tree = CallTree { nodes: vec![Node::default()], ..CallTree::default() };
             for (module, line) in (0..).zip(lines) {
@@ -137,7 +138,8 @@ mod tests {
         };
         check(&[6], "main at two.c:6");
         check(&[6, 6], "main at two.c:6");
-        check(&[6, 4], "main");
+        check(&[6, 4], "main at two.c:6 and 1 more line");
+        check(&[6, 4, 4, 6, 9], "main at two.c:6 and 2 more lines");
     }
 
     #[test]
