@@ -20,6 +20,7 @@ use crate::profile_sums::{Sums, sums};
 
 const OF_THE_CURVE: &str =
     "Who held the heap at other moments: its curve is what Go counts as live, whole spans of objects";
+const OF_LIVES: &str = "How long objects lived and which were swept, here: `heapscribe report` does";
 const NO_OBJECTS: &str = "Objects and who allocates them: this needs a program built with Go 1.23 or later, run with GODEBUG=traceallocfree=1";
 const NO_CLOCK: &str = "How long a tick is: a nanosecond stands for one";
 
@@ -67,8 +68,8 @@ fn profile(answer: &GoAnswer, problems: Vec<String>) -> Result<Profile, String> 
     about.rate = Rate::Exact;
     let curve = answer.curve.steps.iter().enumerate();
     about.curve = curve.map(|(n, step)| (n as u64 * answer.curve.step_ns, step.live_max_bytes)).collect();
-    let of_whole = if answer.objects.is_some() { OF_THE_CURVE } else { NO_OBJECTS };
-    about.notes.push(of_whole.to_owned());
+    let notes = if answer.objects.is_some() { &[OF_THE_CURVE, OF_LIVES][..] } else { &[NO_OBJECTS] };
+    about.notes.extend(notes.iter().map(|note| (*note).to_owned()));
     about.notes.extend((!answer.has_clock).then(|| NO_CLOCK.to_owned()));
     about.problems = problems;
     Ok(to.finish())
@@ -139,7 +140,7 @@ mod tests {
         for name in ["main.main", "main.Node", "[no type: strings, buffers]", "[allocated before the trace"] {
             assert!(names.iter().any(|path| path.contains(name)), "{name} in {names:?}");
         }
-        assert_eq!(sums.about.notes, [OF_THE_CURVE]);
+        assert_eq!(sums.about.notes, [OF_THE_CURVE, OF_LIVES]);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn found(findings: &Value, rule: &str, is_of: impl Fn(&str) -> bool) -> (Option<
 /// Twelve children in turn, of which a ring evicts the first completely: it has leaked most by far.
 #[test]
 fn processes_that_a_ring_has_evicted_are_in_every_figure() {
-    let (children, rounds) = (12u64, 40_000u64);
+    let (children, rounds) = (12u64, 80_000u64);
     let place = Place::new();
     let program = place.compile("family.c");
     let run = Run::new(&place, program).args([&children.to_string(), &rounds.to_string()]);

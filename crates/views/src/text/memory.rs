@@ -143,17 +143,16 @@ impl MemoryReport<'_> {
             date(s.table.real_ns),
             duration(s.age_ns)
         )?;
+        let (bounds, estimate) = (s.bounds(), s.sampling.as_ref().map(|of| &of.live));
+        let live = Shown { seen: s.live, estimate, bounds: bounds.as_ref() }.amount();
         if m.is_cut {
-            let (bounds, estimate) = (s.bounds(), s.sampling.as_ref().map(|of| &of.live));
-            let live = Shown { seen: s.live, estimate, bounds: bounds.as_ref() }.amount();
             writeln!(out, "Resident: unknown, the file lacks blocks or pages of this snapshot.")?;
             return writeln!(out, "Live: {live}.");
         }
         write!(out, "Resident: {}", bytes(m.resident_bytes))?;
         let swapped = (m.swapped_bytes > 0).then(|| format!("; swapped out: {}", bytes(m.swapped_bytes)));
         writeln!(out, "{}.", swapped.unwrap_or_default())?;
-        let live = counted(s.live.blocks, "block");
-        write!(out, "Live: {} in {live}", bytes(s.live.bytes))?;
+        write!(out, "Live: {live}")?;
         let untouched = format!(", of which {} are not in memory", short_bytes(m.untouched_bytes));
         writeln!(out, "{}.", if m.untouched_bytes > 0 { untouched } else { String::new() })
     }

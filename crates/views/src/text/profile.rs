@@ -235,7 +235,9 @@ pub fn unknown(sums: &Sums) -> Vec<String> {
         ("What was live at its end", known.live.is_any()),
         ("What was allocated and freed again", known.allocated.is_any()),
         ("How many blocks there were", blocks.iter().any(|unit| unit.blocks)),
-        ("How old blocks are, which were temporary, and what was ever freed", !sums.lived.is_empty()),
+        ("How old blocks are, which were temporary, and what was ever freed", {
+            !sums.lived.is_empty() || sums.about.origin == Origin::GoTrace
+        }),
         ("Which blocks were temporary", sums.lived.is_empty()),
         ("The heap over time, threads and processes", has_curve),
         ("Threads and processes", !has_curve),
