@@ -129,15 +129,9 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
         drain.note_unrecorded(program);
     }
     let (mut summary, failure) = drain.finish(status.map(child::exit_status));
-    let removed = remove_killed(args, base, &mut summary);
+    remove_killed(args, base, &mut summary);
     embed_symbols(args, &output, &mut summary);
     print_summary(args, &output, &summary, failure.is_some());
-    if removed > 0 && !args.quiet {
-        let of = counted(removed as u64, "killed process");
-        message::note(&format!(
-            "the live blocks of {of} took more room than --keep-killed-bytes allows, and are gone"
-        ));
-    }
     if summary.stopped > 0 {
         stopped(&output);
     } else if !args.real_time.rules().is_empty() {
@@ -159,8 +153,8 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))
 }
 
-/// Removes sessions of killed processes that take too much room, before the summary says where they are: how many of ours.
-fn remove_killed(args: &RecordArgs, base: &Base, summary: &mut Summary) -> usize {
+/// Removes sessions of killed processes that take too much room, before the summary says where they are.
+fn remove_killed(args: &RecordArgs, base: &Base, summary: &mut Summary) {
     if let Some(parent) = base.path().parent() {
         heapscribe_collect::clean(parent, &args.retention.killed());
     }
@@ -169,7 +163,13 @@ fn remove_killed(args: &RecordArgs, base: &Base, summary: &mut Summary) -> usize
     for sessions in [&mut summary.killed_sessions, &mut summary.unseen_sessions] {
         sessions.retain(|session| session.exists());
     }
-    before - count(summary)
+    let removed = before - count(summary);
+    if removed > 0 && !args.quiet {
+        let of = counted(removed as u64, "killed process");
+        message::note(&format!(
+            "the live blocks of {of} took more room than --keep-killed-bytes allows, and are gone"
+        ));
+    }
 }
 
 fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
