@@ -3,6 +3,7 @@
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::Snapshot;
 use heapscribe_formats::Process;
+use heapscribe_units::counted;
 use heapscribe_wire::head::LossReason;
 
 use crate::off;
@@ -236,6 +237,14 @@ pub fn of_off(snapshot: &Snapshot) -> Option<String> {
     snapshot.was_off().then(|| "recording was off for a time before".to_owned())
 }
 
+/// What a table of live blocks lacks of what happened before it, in words.
+pub fn of_lost(snapshot: &Snapshot) -> Option<String> {
+    let lacks = [(snapshot.lost_events(), "event", "lost"), (snapshot.untracked(), "block", "not followed")];
+    let lacks = lacks.into_iter().filter(|(n, ..)| *n > 0);
+    let words: Vec<_> = lacks.map(|(n, what, how)| format!("{} {how}", counted(n, what))).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
 /// What of the losses touches figures, in words.
 pub fn causes(answer: &Answer) -> Vec<String> {
     Missing::of(answer).causes()
@@ -272,7 +281,19 @@ pub fn lost_events(answer: &Answer) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use heapscribe_analyze::answer::Dropped;
+
     use super::*;
+
+    /// `record --when-full drop`: a snapshot with bounds called itself exact.
+    #[test]
+    fn a_table_after_losses_says_what_it_lacks() {
+        let lost = |reason, count| Dropped { reason: reason as u8, count };
+        let snapshot = |dropped| Snapshot { dropped, ..Snapshot::default() };
+        assert_eq!(of_lost(&snapshot(vec![])), None);
+        let dropped = vec![lost(LossReason::LogFull, 1_200), lost(LossReason::LiveTable, 1)];
+        assert_eq!(of_lost(&snapshot(dropped)).unwrap(), "1,200 events lost, 1 block not followed");
+    }
 
     fn check(times: BlindTimes, expected: &str) {
         let shown = unseen_allocations(times);

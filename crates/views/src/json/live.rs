@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, RangesJson};
 use super::sampling::EstimateJson;
-use crate::losses::{of_cut, of_off};
+use crate::losses::{of_cut, of_lost, of_off};
 use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -110,11 +110,11 @@ impl LiveReport {
             taken_mono_ns: t.mono_ns,
             age_ns: s.age_ns,
             ended: s.has_ended(),
-            exact: t.inexact.is_empty() && !s.is_cut() && !s.was_off(),
+            exact: t.inexact.is_empty() && !s.is_cut() && !s.was_off() && of_lost(s).is_none(),
             inexact_because: Some(&t.inexact)
                 .filter(|why| !why.is_empty())
                 .cloned()
-                .or_else(|| of_cut(s).or_else(|| of_off(s))),
+                .or_else(|| of_cut(s).or_else(|| of_off(s)).or_else(|| of_lost(s))),
             sampling: s.sampling.as_ref().map(|sampling| SamplingJson {
                 mean_bytes: sampling.mean_bytes.clone(),
                 live: (&sampling.live).into(),
