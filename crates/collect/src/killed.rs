@@ -3,7 +3,7 @@
 //! and are removed when they are too old or too large together.
 
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -145,8 +145,8 @@ fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
         return None;
     }
     let ended = fs::metadata(path.join(ENDED)).ok()?.modified().ok()?;
-    let files = fs::read_dir(&path).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
-    Some(KilledSession { path, ended, bytes: files.map(|meta| meta.blocks() * 512).sum() })
+    let bytes = base_directory::session_bytes(base, key);
+    Some(KilledSession { path, ended, bytes })
 }
 
 #[cfg(test)]

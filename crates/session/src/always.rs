@@ -127,7 +127,7 @@ pub fn make_room(base: &Path, bytes_max: u64) -> usize {
     dead.sort_unstable_by_key(|key| std::cmp::Reverse(key.created_mono_ns));
     let mut bytes = 0u64;
     let too_old = dead.into_iter().filter(|key| {
-        bytes = bytes.saturating_add(bytes_of(&base_directory::session_path(base, *key)));
+        bytes = bytes.saturating_add(base_directory::session_bytes(base, *key));
         bytes > bytes_max
     });
     too_old.map(|key| base_directory::remove_session(base, key)).count()
@@ -138,12 +138,6 @@ fn has_ended(base: &Path, key: SessionKey) -> bool {
     let head = open_file(&base_directory::session_path(base, key).join("head"), false);
     let namespace = head.and_then(|head| read_head(&head, |head| head.pid_namespace));
     Alive::find_in(namespace.unwrap_or(0), key.pid, key.created_mono_ns).is_none()
-}
-
-/// Bytes that the files of a session take.
-fn bytes_of(session: &Path) -> u64 {
-    let files = fs::read_dir(session).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|meta| meta.blocks() * 512).sum()
 }
 
 #[cfg(test)]

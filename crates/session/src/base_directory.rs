@@ -219,6 +219,12 @@ pub fn session_path(base: &Path, key: SessionKey) -> PathBuf {
     base.join(key.to_string())
 }
 
+/// Bytes that the files of a session take.
+pub fn session_bytes(base: &Path, key: SessionKey) -> u64 {
+    let files = fs::read_dir(session_path(base, key)).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|meta| meta.blocks() * 512).sum()
+}
+
 /// Removes a session that is drained.
 pub fn remove_session(base: &Path, key: SessionKey) {
     let _ = fs::remove_dir_all(session_path(base, key));
