@@ -7,7 +7,9 @@ use heapscribe_wire::chunk::{Opening, SharedHeader};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{NameId, RateId, StackId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
-use heapscribe_wire::record::{Block, Call, Event, Note, put_alloc, put_free, put_latency};
+use heapscribe_wire::record::{
+    Block, Call, Event, Note, put_alloc, put_alloc_of_many, put_free, put_free_of_many, put_latency,
+};
 
 use crate::live::resume_operation;
 use crate::log::OpenChunk;
@@ -96,7 +98,19 @@ impl<'a> Reservation<'a> {
         }
         // A copy: what a function is given by its address is in memory at all times.
         let apart = *self;
-        apart.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, RateId::FULL);
+        apart.write_long_alloc(call, size_bytes, stack);
+    }
+
+    /// The same, of a stack or with a number that is not short.
+    #[inline(never)]
+    fn write_long_alloc(&self, call: Call, size_bytes: u64, stack: StackId) {
+        if self.thread.chunk_rate.get() == RateId::FULL
+            && let Some(len) =
+                put_alloc_of_many(self.place(), call, self.now - self.before, size_bytes, stack)
+        {
+            return self.commit(len);
+        }
+        self.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, RateId::FULL);
     }
 
     /// Writes the free of a block in full mode that the same thread has allocated.
@@ -108,8 +122,21 @@ impl<'a> Reservation<'a> {
         {
             return self.commit(len);
         }
-        let (apart, block) = (*self, Block { size_bytes, stack, age_ticks, birth_thread: None });
-        apart.write(&Event::Free { call, block }, RateId::FULL);
+        let apart = *self;
+        apart.write_long_free(call, Block { size_bytes, stack, age_ticks, birth_thread: None });
+    }
+
+    /// The same, of a stack or with a number that is not short.
+    #[inline(never)]
+    fn write_long_free(&self, call: Call, block: Block) {
+        let Block { size_bytes, stack, age_ticks, .. } = block;
+        let dt = self.now - self.before;
+        if self.thread.chunk_rate.get() == RateId::FULL
+            && let Some(len) = put_free_of_many(self.place(), call, dt, age_ticks, size_bytes, stack)
+        {
+            return self.commit(len);
+        }
+        self.write(&Event::Free { call, block }, RateId::FULL);
     }
 
     /// Where the next event is written.

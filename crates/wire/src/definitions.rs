@@ -22,6 +22,7 @@
 //! be looked up among the modules named before it and after the last `unmapped`, so that three plug-ins
 //! loaded one after the other at one address keep their own stacks.
 
+mod field_writer;
 mod kinds;
 
 use crate::frames_read::FramesRead;
@@ -31,6 +32,8 @@ use crate::limits::{
     BUILD_ID_BYTES_MAX, FUNCTION_NAME_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX, SOURCE_FILE_BYTES_MAX,
 };
 use crate::varint;
+
+use field_writer::FieldWriter;
 
 pub use kinds::{Code, Definition, Function, InterpretedNode, Interpreter, Module, Node};
 
@@ -75,38 +78,32 @@ impl Node {
         NODE | if self.guesses { GUESSES } else { 0 } | if self.exact { EXACT } else { 0 }
     }
 
-    /// As [`Definition::encode`] does where there is room for any node.
+    /// As [`Definition::encode`] does, where there is room for any node.
     #[inline(always)]
-    fn encode(&self, position: &mut Position, at: &mut [u8; NODE_BYTES_MAX]) -> Option<usize> {
-        let Position { next_node, last_pc } = *position;
+    pub fn encode(&self, position: &mut Position, at: &mut [u8; NODE_BYTES_MAX]) -> Option<usize> {
         let (tag, rest) = at.split_first_mut()?;
         *tag = self.tag();
-        let parent = varint::put(rest, u64::from(next_node.wrapping_sub(self.parent.0)));
-        let pc = varint::put(rest.get_mut(parent..)?, varint::zigzag(self.pc.0.wrapping_sub(last_pc) as i64));
-        *position = Position { next_node: next_node + 1, last_pc: self.pc.0 };
-        Some(1 + parent + pc)
+        let parent = varint::put(rest, u64::from(position.next_node.wrapping_sub(self.parent.0)));
+        Some(1 + parent + self.encode_pc(position, rest.get_mut(parent..)?))
     }
-}
 
-struct FieldWriter<'a> {
-    at: &'a mut [u8],
-    len: usize,
+    /// The same of a node whose caller is the node before it, as nearly all of a new stack are.
+    #[inline(always)]
+    pub fn encode_callee(&self, position: &mut Position, at: &mut [u8; NODE_BYTES_MAX]) -> usize {
+        let [tag, parent_back, rest @ ..] = at;
+        (*tag, *parent_back) = (self.tag(), 1);
+        2 + self.encode_pc(position, rest)
+    }
+
+    #[inline(always)]
+    fn encode_pc(&self, position: &mut Position, at: &mut [u8]) -> usize {
+        let Position { next_node, last_pc } = *position;
+        *position = Position { next_node: next_node + 1, last_pc: self.pc.0 };
+        varint::put(at, varint::zigzag(self.pc.0.wrapping_sub(last_pc) as i64))
+    }
 }
 
 impl FieldWriter<'_> {
-    fn byte(&mut self, value: u8) {
-        if let Some(b) = self.at.get_mut(self.len) {
-            *b = value;
-        }
-        self.len += 1;
-    }
-
-    fn field(&mut self, value: u64) {
-        let rest = self.at.get_mut(self.len..).unwrap_or_default();
-        let n = varint::put(rest, value);
-        self.len = if n == 0 { usize::MAX / 2 } else { self.len + n };
-    }
-
     fn function(&mut self, function: &Function<'_>) {
         self.byte(FUNCTION);
         self.field(u64::from(function.id.0));
@@ -129,16 +126,6 @@ impl FieldWriter<'_> {
         self.field(u64::from(interpreter.language.0));
         self.field(u64::from(interpreter.version));
         self.field(u64::from(interpreter.frames.0));
-    }
-
-    fn text(&mut self, bytes: &[u8], max: usize) {
-        let bytes = bytes.get(..max).unwrap_or(bytes);
-        self.field(bytes.len() as u64);
-        let end = self.len + bytes.len();
-        if let Some(place) = self.at.get_mut(self.len..end) {
-            place.copy_from_slice(bytes);
-        }
-        self.len = end;
     }
 }
 

@@ -23,6 +23,7 @@ use super::path::{Path, PathNode};
 use super::writer::DefinitionWriter;
 use crate::platform::lock::Held;
 use crate::platform::memory;
+use crate::unwind::cached::CachedFrame;
 use crate::unwind::{Frame, PathHash};
 
 const FIRST_CAPACITY: usize = 4096;
@@ -175,6 +176,12 @@ impl Interner {
                     None => append(path.seed(), 0, &cut)?,
                 };
             }
+            let (run, room) = (path.run(len).filter(|run| !run.is_empty()), (table, definitions));
+            if let Some(id) =
+                run.and_then(|run| self.define_run(run, (parent, modules), room, &unloadable, held))
+            {
+                return Some(id);
+            }
             for index in len..path.len() {
                 let PathNode { hash, frame, .. } = path.node(index);
                 modules |= unloadable(frame);
@@ -186,6 +193,28 @@ impl Interner {
         let defined = define();
         self.count_change(); // also when only some of it had room
         defined
+    }
+
+    /// Defines frames that all are new, with one commit: `parent` has called the first of them, through these modules that
+    /// may be unloaded. `None`, and nothing defined, where there is no room for that.
+    fn define_run(
+        &self,
+        run: &mut [CachedFrame],
+        (parent, mut modules): (StackId, u32),
+        (table, definitions): (&Table, &DefinitionWriter),
+        unloadable: &impl Fn(Frame) -> u32,
+        held: &Held<'_>,
+    ) -> Option<StackId> {
+        let nodes = run.iter().map(|cached| node_of(cached.frame, parent));
+        let mut next = definitions.append_run(parent, nodes, held)?;
+        // After the commit: who finds a number may write it into an event at once.
+        for cached in &mut *run {
+            modules |= unloadable(cached.frame);
+            cached.id = next;
+            self.insert(table, cached.hash, modules, next);
+            next.0 += 1;
+        }
+        run.last().map(|cached| cached.id)
     }
 
     /// Under the lock, after the change: who sees the count sees what was changed.
@@ -262,12 +291,16 @@ impl Interner {
 }
 
 fn definition_of(frame: Frame, parent: StackId) -> Definition<'static> {
-    let pc = CodeAddress(frame.address());
     match (frame, frame.as_interpreted()) {
         (Frame::GAP, _) => Definition::Cut { reason: LossReason::StackDepth as u8, parent },
         (_, Some((function, line))) => Definition::Interpreted(InterpretedNode { parent, function, line }),
-        _ => Definition::Node(Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }),
+        _ => Definition::Node(node_of(frame, parent)),
     }
+}
+
+fn node_of(frame: Frame, parent: StackId) -> Node {
+    let pc = CodeAddress(frame.address());
+    Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }
 }
 
 #[cfg(test)]

@@ -32,6 +32,11 @@ pub(crate) trait Path {
     fn cut(&self) -> Option<LossReason>;
     /// Whether frames in the middle are left out: there it has [`Frame::GAP`].
     fn has_gap(&self) -> bool;
+    /// Its frames from `index` on, where all that is theirs is cached.
+    fn run(&mut self, index: usize) -> Option<&mut [CachedFrame]> {
+        let _ = index;
+        None
+    }
     /// Works out what only a new path needs.
     fn prepare(&mut self) {}
 }
@@ -105,6 +110,10 @@ impl Path for CachedStackPath<'_> {
 
     fn has_gap(&self) -> bool {
         self.gap.is_some()
+    }
+
+    fn run(&mut self, index: usize) -> Option<&mut [CachedFrame]> {
+        if self.gap.is_none() { self.frames.get_mut(index..) } else { None }
     }
 
     fn prepare(&mut self) {

@@ -5,7 +5,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::Ordering;
 
-use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, NODE_BYTES_MAX, Node, Position};
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{DEFS_STEP_BYTES, STACKS_MAX};
@@ -89,6 +89,38 @@ impl DefinitionWriter {
         self.written.set(at + len);
         self.head.defs_committed.store((at + len) as u64, Ordering::Release);
         Ok(id)
+    }
+
+    /// Appends a stack's nodes, each the caller of the next one, of which the first may have a caller of its own, with
+    /// one commit for all: the number of the first. None is appended, and `None` given, when they have no room in the step
+    /// that is provided; one by one they may.
+    pub(crate) fn append_run(
+        &self,
+        parent: StackId,
+        mut nodes: impl ExactSizeIterator<Item = Node>,
+        _held: &Held<'_>,
+    ) -> Option<StackId> {
+        let (mut position, at, room) =
+            (self.position.get(), self.written.get(), nodes.len() * NODE_BYTES_MAX);
+        let first = StackId(position.next_node);
+        let ends = (self.provided.get() - at).min(WINDOW_BYTES - at % WINDOW_BYTES);
+        if room > ends || (STACKS_MAX - first.0) as usize <= nodes.len() {
+            return None;
+        }
+        // SAFETY: `room` bytes from `at` on are provided, in one window, and only the holder of the lock writes there.
+        let mut rest = unsafe { core::slice::from_raw_parts_mut(self.file.at(at), room) };
+        let first_node = Node { parent, ..nodes.next()? };
+        let len = first_node.encode(&mut position, rest.first_chunk_mut()?)?;
+        rest = rest.get_mut(len..)?;
+        for node in nodes {
+            let len = node.encode_callee(&mut position, rest.first_chunk_mut()?);
+            rest = rest.get_mut(len..)?;
+        }
+        let end = at + room - rest.len();
+        self.position.set(position);
+        self.written.set(end);
+        self.head.defs_committed.store(end as u64, Ordering::Release);
+        Some(first)
     }
 
     /// How many bytes there are from `at` on; at least enough for any definition.

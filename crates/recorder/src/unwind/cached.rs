@@ -318,7 +318,9 @@ impl CachedStack {
         else {
             return;
         };
-        for (new, (frame_slot, cached)) in new.iter().rev().zip(slots.iter_mut().zip(cached)) {
+        let mut places = slots.iter_mut().zip(cached);
+        for new in new.iter().rev() {
+            let Some((frame_slot, cached)) = places.next() else { return };
             let frame = Frame::new(new.frame_slot().pc, false);
             hash = if new.frame_slot().pc == 0 { hash } else { hash.roll(frame) };
             *frame_slot = new.frame_slot();

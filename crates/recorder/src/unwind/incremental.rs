@@ -10,18 +10,19 @@
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::DEPTH_MAX;
 
 use super::beyond::{Beyond, Onward};
 use super::bounds::StackRange;
-use super::cached::{CachedFrame, CachedStack, NOT_USED};
-use super::frame::{Context, Frame, Place, Registers};
-use super::new_frame::{BY_BP, BY_CFA, FLAGS, FrameSlot, GUESS, NewFrame};
-use super::path_hash::PathHash;
+use super::cached::{CachedStack, NOT_USED};
+use super::frame::{Context, Place, Registers};
+use super::new_frame::{BY_BP, BY_CFA, FLAGS, GUESS, NewFrame};
 use super::rule::{Kind, Rule};
 use super::step::word;
+use super::usual_step::{Usual, usual_step};
 use super::walk::Unwinder;
+
+mod store;
 
 /// Where an incremental walk starts, and what is known of its stack.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +95,7 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
     start: Start,
 ) -> Incremental {
     let Start { registers, stack, readable, unchanged, epoch } = start;
-    if !registers.sp.is_multiple_of(8) {
+    if !registers.sp.is_multiple_of(8) || registers.sp > readable {
         return Incremental::Unusual;
     }
     let place = Place { stack, is_exact: false };
@@ -143,7 +144,7 @@ impl Walking<'_> {
     /// # Safety
     /// - `start` are registers of the calling thread, of a frame that is still active, on `self.place.stack`.
     /// - `unchanged` is what `walk`, which is of this stack or empty, gives for this stack pointer.
-    /// - The stack is readable from `start.sp` to `self.readable`, which is beyond all that is cached.
+    /// - The stack is readable from `start.sp` to `self.readable`, which is beyond all that is cached and not below it.
     #[inline(always)]
     unsafe fn outwards<C: Context>(
         &mut self,
@@ -152,31 +153,58 @@ impl Walking<'_> {
         context: &mut C,
         start: Registers,
     ) -> Met {
-        let mut here = start;
-        let mut outer = unchanged;
+        let (mut here, mut outer) = (start, unchanged);
         // The slot of the innermost frame that may still be met.
         let mut nearest = walk.slot_before(outer);
+        // In registers while steps are usual: what `self` has is in memory, as unusual ones are functions of their own.
+        let (cache, readable) = (self.unwinder.cache, self.readable);
+        let (mut len, mut flags) = (self.len, self.flags);
         loop {
             let slot = here.sp.wrapping_sub(8);
             while slot >= nearest {
                 outer -= 1; // there is a frame: the slot before none is beyond all addresses
                 let bp = walk.bp(outer);
                 if slot == nearest && (bp == NOT_USED || bp == here.bp) {
+                    (self.len, self.flags) = (len, flags);
                     return Met::Known(outer);
                 }
                 nearest = walk.slot_before(outer);
             }
-            let rule = match self.unwinder.cache.as_ref().and_then(|cache| cache.get(here.pc)) {
-                Some(rule) => rule,
-                None => self.unwinder.new_rule(context, here, self.place),
-            };
             // SAFETY: `here` is the start or the result of a step, and so is a frame of the stack, which is readable
-            // to `self.readable`.
-            match unsafe { self.step(here, rule) } {
+            // to `readable`.
+            let usual = cache.as_ref().and_then(|cache| unsafe { usual_step(here, cache, readable) });
+            if let Some(Usual { caller, loaded }) = usual
+                && let Some(place) = self.new.get_mut(len)
+            {
+                *place = NewFrame { slot, pc: here.pc, bp: here.bp, loaded };
+                (len, flags, here) = (len + 1, flags | loaded & FLAGS, caller);
+                continue;
+            }
+            (self.len, self.flags) = (len, flags);
+            let frame = here; // a copy: what a function is given by its address is in memory at all times
+            // SAFETY: `frame` is the start or the result of a step, so one of the stack, which is readable to `readable`.
+            match unsafe { self.any_step(frame, context) } {
                 Ok(caller) => here = caller,
                 Err(met) => return met,
             }
+            (len, flags) = (self.len, self.flags);
         }
+    }
+
+    /// A step by any rule, which may have to be worked out.
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn any_step<C: Context>(&mut self, here: Registers, context: &mut C) -> Result<Registers, Met> {
+        let rule = match self.unwinder.cache.as_ref().and_then(|cache| cache.get(here.pc)) {
+            Some(rule) => rule,
+            None => self.unwinder.new_rule(context, here, self.place),
+        };
+        // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
+        unsafe { self.step(here, rule) }
     }
 
     /// Notes the frame and goes to its caller.
@@ -339,62 +367,5 @@ impl Walking<'_> {
         }
         self.note(here, record | BY_BP | GUESS)?;
         Ok(Registers { pc, sp: cfa, bp })
-    }
-
-    /// Caches the new frames, the outermost first. False when there is no room.
-    #[inline(always)]
-    fn store<const DEEP: bool>(&self, walk: &mut CachedStack) -> bool {
-        let outer = walk.innermost().copied();
-        let hash = outer.map_or(walk.base(), |cached| cached.hash);
-        let is_deep = DEEP && walk.len() + self.len > DEPTH_MAX;
-        if !is_deep && self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
-            walk.extend(self.new.get(..self.len).unwrap_or_default(), hash);
-            return true;
-        }
-        self.store_with_checks::<DEEP>(walk, outer, hash)
-    }
-
-    /// As [`Self::store`], where frame pointers are followed, or where the stack is deep.
-    #[inline(never)]
-    fn store_with_checks<const DEEP: bool>(
-        &self,
-        walk: &mut CachedStack,
-        outer: Option<CachedFrame>,
-        mut hash: PathHash,
-    ) -> bool {
-        // The frame pointer of the frame before, and whether anything further out was found by it.
-        let mut bp = outer.map_or(NOT_USED, |cached| cached.bp);
-        let mut is_used = bp != NOT_USED;
-        let mut reached = bp;
-        for new in self.new.get(..self.len).unwrap_or_default().iter().rev() {
-            if new.loaded & BY_CFA != 0 {
-                // Noted before the frame whose rule it is, so it is after it here.
-                if !walk.check(walk.len().wrapping_sub(2), new.slot, new.pc) {
-                    return false;
-                }
-                continue;
-            }
-            let loaded = new.loaded & !FLAGS;
-            if is_used && loaded != 0 {
-                if !walk.check(walk.len().wrapping_sub(1), loaded, reached) {
-                    return false;
-                }
-                is_used = false;
-            }
-            is_used |= new.loaded & BY_BP != 0;
-            bp = if is_used { new.bp } else { NOT_USED };
-            reached = new.bp;
-            let frame = Frame::new(new.pc, false);
-            let frame = if new.loaded & GUESS != 0 { frame.guessing() } else { frame };
-            if DEEP && walk.len() >= DEPTH_MAX {
-                hash = walk.hash_before_next(hash);
-            }
-            hash = if new.pc == 0 { hash } else { hash.roll(frame) };
-            walk.push(
-                FrameSlot { address: new.slot, pc: new.pc },
-                CachedFrame { hash, frame, bp, id: StackId::UNKNOWN },
-            );
-        }
-        true
     }
 }

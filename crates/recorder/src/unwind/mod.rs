@@ -28,6 +28,7 @@ pub(crate) mod process_rules;
 pub mod registered;
 pub mod rule;
 mod step;
+mod usual_step;
 mod walk;
 
 pub use all_registers::full_walk;

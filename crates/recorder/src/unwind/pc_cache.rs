@@ -51,13 +51,16 @@ impl Key {
     /// None for what is not a user-space address of 47 bits.
     #[inline(always)]
     const fn new(pc: usize) -> Option<Key> {
-        if pc >> ADDRESS_BITS != 0 {
-            return None;
-        }
+        if pc >> ADDRESS_BITS == 0 { Some(Key::sought(pc)) } else { None }
+    }
+
+    /// To look for: the tag of what is no such address has more bits than that of any entry.
+    #[inline(always)]
+    const fn sought(pc: usize) -> Key {
         // Neighbouring blocks of 16 KiB go to different places; few operations, because every step of a walk
         // waits for them.
         let tag = pc >> SET_BITS;
-        Some(Key { set: (pc ^ tag) & SET_MASK, tag: tag as u64 })
+        Key { set: (pc ^ tag) & SET_MASK, tag: tag as u64 }
     }
 
     /// The address.
@@ -88,7 +91,7 @@ impl PcCache {
     /// The rule cached for return address `pc`.
     #[inline(always)]
     pub fn get(&self, pc: usize) -> Option<Rule> {
-        let key = Key::new(pc)?;
+        let key = Key::sought(pc);
         for entry in self.set(key) {
             let word = entry.load(Ordering::Acquire);
             if key.is_of(word) {
@@ -164,8 +167,10 @@ mod tests {
             cache.put(pc, Rule::OTHER);
             assert_eq!(cache.get(pc), Some(Rule::OTHER));
         }
-        cache.put(1 << 47, Rule::END);
-        assert_eq!(cache.get(1 << 47), None);
+        for pc in [1 << 47, 1 << 47 | 1, 1 << 63 | 1, usize::MAX] {
+            cache.put(pc, Rule::END);
+            assert_eq!(cache.get(pc), None, "{pc:x}");
+        }
         cache.clear();
         assert_eq!(cache.get(1), None);
     }

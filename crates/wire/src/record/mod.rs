@@ -42,4 +42,4 @@ pub use event::{Block, Event};
 pub use latency::put_latency;
 pub use mapping::{Mapping, MappingFlags, MappingKind};
 pub use note::Note;
-pub use short::{put_alloc, put_free};
+pub use short::{put_alloc, put_alloc_of_many, put_free, put_free_of_many};

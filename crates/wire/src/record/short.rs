@@ -4,6 +4,8 @@
 //!   alloc   dt 1  size 1  stack 2            or  dt 2  size 2  stack 2
 //!   free    dt 1  age 2  size 1  stack 2     or  dt 2  age 2  size 2  stack 2
 //!           dt 1  age 4  size 1  stack 2     or  dt 2  age 4  size 2  stack 2      bytes of each number
+//!   of a program with many stacks, from 16,384 on:
+//!   alloc   dt 2  size 2  stack 3            free   dt 2  age 4  size 2  stack 3
 //! ```
 //! These are the varints of all events, but some have a byte more than they need, which is 0 but for the mark of the one
 //! before: to find the least number of bytes of each took as many instructions as to find the stack.
@@ -13,9 +15,10 @@ use crate::call::Call;
 use crate::ids::StackId;
 use crate::limits::EVENT_BYTES_MAX;
 
-/// Numbers below these take a byte, at most two, at most four.
+/// Numbers below these take a byte, at most two, at most three, at most four.
 const ONE_END: u64 = 1 << 7;
 const TWO_END: u64 = 1 << 14;
+const THREE_END: u64 = 1 << 21;
 const FOUR_END: u64 = 1 << 28;
 
 /// Makes each number below [`TWO_END`] that begins at a bit of `AT` two bytes.
@@ -23,6 +26,12 @@ const FOUR_END: u64 = 1 << 28;
 const fn two_bytes<const AT: u64>(numbers: u64) -> u64 {
     // The bits above the lowest seven move up by one.
     (numbers + (numbers & (AT * (TWO_END - ONE_END)))) | (AT * ONE_END)
+}
+
+/// Makes a number below [`THREE_END`] three bytes.
+#[inline(always)]
+const fn three_bytes(number: u64) -> u64 {
+    two_bytes::<1>(number & (TWO_END - 1)) | ONE_END << 8 | number >> 14 << 16
 }
 
 /// Makes a number below [`FOUR_END`] four bytes.
@@ -95,4 +104,44 @@ pub fn put_free(
     *rest.first_chunk_mut()? = (numbers | age << 16).to_le_bytes();
     *rest.get_mut(8..)?.first_chunk_mut()? = (stack as u16).to_le_bytes();
     Some(11)
+}
+
+/// As [`put_alloc`], of a stack that [`put_alloc`] has no room for.
+#[inline]
+pub fn put_alloc_of_many(
+    at: &mut [u8; EVENT_BYTES_MAX],
+    call: Call,
+    dt: u64,
+    size_bytes: u64,
+    stack: StackId,
+) -> Option<usize> {
+    let stack = u64::from(stack.0);
+    if dt | size_bytes >= TWO_END || stack >= THREE_END || call.is_aligned() {
+        return None;
+    }
+    let numbers = two_bytes::<0x0001_0001>(dt | size_bytes << 16) | three_bytes(stack) << 32;
+    *at.first_chunk_mut()? = (numbers << 8 | tag(ALLOC, call) as u64).to_le_bytes();
+    Some(8)
+}
+
+/// As [`put_free`], of a stack that [`put_free`] has no room for.
+#[inline]
+pub fn put_free_of_many(
+    at: &mut [u8; EVENT_BYTES_MAX],
+    call: Call,
+    dt: u64,
+    age_ticks: u64,
+    size_bytes: u64,
+    stack: StackId,
+) -> Option<usize> {
+    let stack = u64::from(stack.0);
+    if dt | size_bytes >= TWO_END || stack >= THREE_END || age_ticks >= FOUR_END {
+        return None;
+    }
+    let (first, rest) = at.split_first_mut()?;
+    *first = tag(FREE, call);
+    let numbers = two_bytes::<0x0001_0000_0000_0001>(dt | size_bytes << 48) | four_bytes(age_ticks) << 16;
+    *rest.first_chunk_mut()? = numbers.to_le_bytes();
+    *rest.get_mut(8..)?.first_chunk_mut()? = (three_bytes(stack) as u32).to_le_bytes();
+    Some(12)
 }

@@ -3,7 +3,8 @@
 use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::record::{
-    BadEvent, Block, Call, Event, Events, Mapping, MappingFlags, MappingKind, Note, put_alloc, put_free,
+    BadEvent, Block, Call, Event, Events, Mapping, MappingFlags, MappingKind, Note, put_alloc,
+    put_alloc_of_many, put_free, put_free_of_many,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -144,21 +145,28 @@ proptest! {
 
     #[test]
     fn events_written_as_words_are_the_same_events(
-        dt in up_to(15), age_ticks in up_to(29), size_bytes in up_to(15), stack in up_to(15), call in call()
+        dt in up_to(15), age_ticks in up_to(29), size_bytes in up_to(15), stack in up_to(22), call in call()
     ) {
-        let (stack, all) = (StackId(stack as u32), dt | size_bytes | stack);
+        let (stack_number, stack, all) = (stack, StackId(stack as u32), dt | size_bytes);
         let mut at = [0xaa; EVENT_BYTES_MAX];
-        let len = put_alloc(&mut at, call, dt, size_bytes, stack);
-        prop_assert_eq!(len.is_some(), all < 1 << 14 && !call.is_aligned());
-        if let Some(len) = len {
-            let event = Event::Alloc { call, size_bytes, stack, align_log2: 0 };
-            prop_assert_eq!(read_events(&at[..len]), (vec![(dt, event)], None));
+        let (is_short, is_of_many) = (all | stack_number < 1 << 14, all < 1 << 14 && stack_number < 1 << 21);
+        type PutAlloc = fn(&mut [u8; EVENT_BYTES_MAX], Call, u64, u64, StackId) -> Option<usize>;
+        for (put, fits) in [(put_alloc as PutAlloc, is_short), (put_alloc_of_many, is_of_many)] {
+            let len = put(&mut at, call, dt, size_bytes, stack);
+            prop_assert_eq!(len.is_some(), fits && !call.is_aligned());
+            if let Some(len) = len {
+                let event = Event::Alloc { call, size_bytes, stack, align_log2: 0 };
+                prop_assert_eq!(read_events(&at[..len]), (vec![(dt, event)], None));
+            }
         }
-        let len = put_free(&mut at, call, dt, age_ticks, size_bytes, stack);
-        prop_assert_eq!(len.is_some(), all < 1 << 14 && age_ticks < 1 << 28);
-        if let Some(len) = len {
-            let block = Block { size_bytes, stack, age_ticks, birth_thread: None };
-            prop_assert_eq!(read_events(&at[..len]), (vec![(dt, Event::Free { call, block })], None));
+        type PutFree = fn(&mut [u8; EVENT_BYTES_MAX], Call, u64, u64, u64, StackId) -> Option<usize>;
+        for (put, fits) in [(put_free as PutFree, is_short), (put_free_of_many, is_of_many)] {
+            let len = put(&mut at, call, dt, age_ticks, size_bytes, stack);
+            prop_assert_eq!(len.is_some(), fits && age_ticks < 1 << 28);
+            if let Some(len) = len {
+                let block = Block { size_bytes, stack, age_ticks, birth_thread: None };
+                prop_assert_eq!(read_events(&at[..len]), (vec![(dt, Event::Free { call, block })], None));
+            }
         }
     }
 

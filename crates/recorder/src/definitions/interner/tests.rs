@@ -28,6 +28,54 @@ fn module_of(frame: Frame) -> u32 {
     1 << (frame.address() >> 11 & 7) & !1
 }
 
+/// A path whose frames are in a row, as most that are new.
+struct InARow {
+    frames: Vec<CachedFrame>,
+    cut: Option<LossReason>,
+}
+
+impl InARow {
+    fn new(cut: Option<LossReason>, frames: &[Frame]) -> InARow {
+        let mut hash = PathHash::seed(cut);
+        let cached = |&frame: &Frame| {
+            hash = hash.roll(frame);
+            CachedFrame { hash, frame, bp: 0, id: StackId::UNKNOWN }
+        };
+        InARow { frames: frames.iter().rev().map(cached).collect(), cut }
+    }
+}
+
+impl Path for InARow {
+    fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn node(&self, index: usize) -> PathNode {
+        let CachedFrame { hash, frame, id, .. } = self.frames[index];
+        PathNode { hash, frame, id }
+    }
+
+    fn set_id(&mut self, index: usize, id: StackId) {
+        self.frames[index].id = id;
+    }
+
+    fn seed(&self) -> PathHash {
+        PathHash::seed(self.cut)
+    }
+
+    fn cut(&self) -> Option<LossReason> {
+        self.cut
+    }
+
+    fn has_gap(&self) -> bool {
+        false
+    }
+
+    fn run(&mut self, index: usize) -> Option<&mut [CachedFrame]> {
+        self.frames.get_mut(index..)
+    }
+}
+
 /// The interner, its definitions, and the twin: the stacks that it was asked to define.
 struct Both {
     interner: Interner,
@@ -50,6 +98,7 @@ impl Both {
         let (cut, bits) = stack;
         let mut hashes = vec![PathHash::default(); bits.len()];
         let mut frames = frames(bits);
+        let in_a_row = frames.clone();
         let mut walked = UncachedPath::new(&mut frames, &mut hashes, *cut);
         let known = self.twin.get(stack).copied();
         let found = self.interner.find(walked.hash());
@@ -57,11 +106,22 @@ impl Both {
             assert_eq!(found, known, "{stack:x?}");
             return known;
         }
+        let hash = walked.hash();
         let held = self.lock.hold().unwrap();
         let known = self.interner.known_part(&walked);
-        let id = self.interner.define(&mut walked, known, &self.definitions, module_of, &held)?;
+        let id = if bits.len().is_multiple_of(3) {
+            self.interner.define(&mut walked, known, &self.definitions, module_of, &held)?
+        } else {
+            let mut path = InARow::new(*cut, &in_a_row);
+            let id = self.interner.define(&mut path, known, &self.definitions, module_of, &held)?;
+            path.frames
+                .iter()
+                .skip(known.len)
+                .for_each(|at| assert_eq!(self.interner.find(at.hash), Some(at.id)));
+            id
+        };
         assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
-        assert_eq!(self.interner.find(walked.hash()), Some(id));
+        assert_eq!(self.interner.find(hash), Some(id));
         self.twin.insert(stack.clone(), id);
         Some(id)
     }

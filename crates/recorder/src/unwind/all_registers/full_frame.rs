@@ -36,6 +36,21 @@ impl FullFrame {
     ///   within it.
     #[inline(never)]
     pub unsafe fn at_call(unwinder: &Unwinder<'_>, start: Registers, stack: StackRange) -> FullFrame {
+        // SAFETY: as the caller says.
+        unsafe { FullFrame::at_call_past(unwinder, start, stack, |_| ()) }
+    }
+
+    /// The same; `past` is called with each frame of our own in between.
+    ///
+    /// # Safety
+    /// - As of [`FullFrame::at_call`].
+    #[inline(always)]
+    pub(crate) unsafe fn at_call_past(
+        unwinder: &Unwinder<'_>,
+        start: Registers,
+        stack: StackRange,
+        mut past: impl FnMut(&FullFrame),
+    ) -> FullFrame {
         let registers = AllRegisters::of_this_function();
         let ours = StackRange { lo: registers.three().sp, hi: stack.hi };
         let mut frame = FullFrame { registers, place: Place { stack: ours, is_exact: false } };
@@ -43,6 +58,7 @@ impl FullFrame {
             if frame.registers.three().sp >= start.sp {
                 break;
             }
+            past(&frame);
             // SAFETY: this thread's frames, from this one to that of the hook's caller.
             match unsafe { frame.caller(unwinder) } {
                 Ok(caller) => frame.registers = caller,
@@ -96,21 +112,35 @@ impl FullFrame {
     /// - The frame is one of the calling thread's stack.
     /// - The stack is readable from its stack pointer to its end.
     unsafe fn caller(&self, unwinder: &Unwinder<'_>) -> Result<AllRegisters, End> {
-        let instruction = self.state().instruction();
-        let found = match unwinder.loader.find_text(instruction) {
-            // SAFETY: code that the calling thread is to return to is loaded.
-            Some(text) => unsafe { text.segment(text.eh_frame_hdr) }.and_then(|segment| {
-                Some(self.follow(segment, cfi::row_at(segment, text.eh_frame_hdr, instruction)?))
-            }),
-            None => registered::ask(instruction, |listed| {
-                Some(self.follow(listed.segment, listed.row_at(instruction)?))
-            }),
-        };
-        found.unwrap_or(Err(End::OtherRule))
+        // SAFETY: the frame is one of the calling thread's stack.
+        unsafe { self.with_row(unwinder, |row| row.caller()) }.unwrap_or(Err(End::OtherRule))
     }
 
-    fn follow(&self, segment: Segment<'_>, row: WholeRow) -> Result<AllRegisters, End> {
-        Following { registers: &self.registers, state: self.state(), segment, row }.caller()
+    /// Where the frame has what its caller had in a register, if it has saved it at a place of its own.
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack.
+    pub(crate) unsafe fn saved_at(&self, unwinder: &Unwinder<'_>, number: usize) -> Option<usize> {
+        // SAFETY: the frame is one of the calling thread's stack.
+        unsafe { self.with_row(unwinder, |row| row.saved_at(number)) }.flatten()
+    }
+
+    /// # Safety
+    /// - The frame is one of the calling thread's stack.
+    unsafe fn with_row<T>(&self, unwinder: &Unwinder<'_>, then: impl Fn(Following<'_>) -> T) -> Option<T> {
+        let instruction = self.state().instruction();
+        let follow = |segment: Segment<'_>, row: WholeRow| {
+            then(Following { registers: &self.registers, state: self.state(), segment, row })
+        };
+        match unwinder.loader.find_text(instruction) {
+            // SAFETY: code that the calling thread is to return to is loaded.
+            Some(text) => unsafe { text.segment(text.eh_frame_hdr) }.and_then(|segment| {
+                Some(follow(segment, cfi::row_at(segment, text.eh_frame_hdr, instruction)?))
+            }),
+            None => registered::ask(instruction, |listed| {
+                Some(follow(listed.segment, listed.row_at(instruction)?))
+            }),
+        }
     }
 }
 

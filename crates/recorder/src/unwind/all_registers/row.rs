@@ -68,6 +68,14 @@ impl Following<'_> {
         self.check(cfa, &caller).map(|()| caller)
     }
 
+    /// Where the caller's value of a register was saved.
+    pub(super) fn saved_at(&self, number: usize) -> Option<usize> {
+        match self.row.register(number) {
+            RegisterRule::AtCfa(offset) => Some(self.cfa().ok()?.wrapping_add_signed(offset as isize)),
+            _ => None,
+        }
+    }
+
     fn cfa(&self) -> Result<usize, End> {
         match self.row.cfa {
             CfaRule::Unspecified => Err(End::OtherRule),

@@ -1,5 +1,7 @@
 //! The rule, or the row of all registers, at one code address of a module.
 
+use core::ops::Range;
+
 use heapscribe_nolibc::loader::Segment;
 
 use super::entry::FrameEntry;
@@ -21,6 +23,13 @@ pub fn rule_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Rule {
 pub fn row_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Option<WholeRow> {
     let entry_address = Index::read(&segment, header_address)?.find(pc)?;
     program::row(&FrameEntry::read(&segment, entry_address)?, pc)
+}
+
+/// The code of the function that `pc` is in, as far as it is in one piece.
+pub fn code_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Option<Range<usize>> {
+    let entry_address = Index::read(&segment, header_address)?.find(pc)?;
+    let entry = FrameEntry::read(&segment, entry_address)?;
+    entry.covers(pc).then(|| entry.code())
 }
 
 fn rule_by_header(segment: &Segment<'_>, header_address: usize, pc: usize) -> Option<Rule> {

@@ -17,5 +17,5 @@ mod row;
 mod whole;
 
 pub use list::{Extent, Listed};
-pub use lookup::{row_at, rule_at};
+pub use lookup::{code_at, row_at, rule_at};
 pub use whole::{COLUMNS, CfaRule, Expression, RegisterRule, WholeRow};
