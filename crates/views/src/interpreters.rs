@@ -35,7 +35,8 @@ fn why(interpreter: &Interpreter) -> String {
         FramesRead::LANGUAGE => "they are not read yet, its C functions stand for them".to_owned(),
         FramesRead::VERSION => {
             let known = match interpreter.language {
-                Language::PYTHON => "3.10 to 3.13",
+                Language::PYTHON => "3.8 to 3.14",
+                Language::PHP => "8.2",
                 _ => "others",
             };
             format!("this version is not known, run it with one that is ({known})")
@@ -65,16 +66,22 @@ mod tests {
     fn why_frames_are_not_read() {
         check(
             Language::PYTHON,
-            0x309,
+            0x307,
             FramesRead::VERSION,
-            "Stacks without the frames of CPython 3.9: this version is not known, run it with one that is \
-             (3.10 to 3.13)",
+            "Stacks without the frames of CPython 3.7: this version is not known, run it with one that is \
+             (3.8 to 3.14)",
         );
         check(
             Language::RUBY,
             0,
             FramesRead::LANGUAGE,
             "Stacks without the frames of Ruby: they are not read yet, its C functions stand for them",
+        );
+        check(
+            Language::PHP,
+            0x804,
+            FramesRead::VERSION,
+            "Stacks without the frames of PHP 8.4: this version is not known, run it with one that is (8.2)",
         );
         check(Language(9), 0x1_02, FramesRead(99), "Stacks without the frames of language 9 1.2: reason 99");
     }

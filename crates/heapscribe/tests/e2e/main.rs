@@ -44,6 +44,7 @@ mod memtrace;
 mod missing;
 mod modes;
 mod own_heaps;
+mod php;
 mod plugins;
 mod python;
 mod real_time;

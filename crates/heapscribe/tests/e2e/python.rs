@@ -1,21 +1,12 @@
 //! Python programs that say at each of their blocks which Python frames there are: the trace has the same, frame by
 //! frame, for each version that is installed.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::interpreted::{Blocks, blocks_of, written_frame};
 use crate::support::{Place, Report, Run, heapscribe, skip};
-use heapscribe_formats::{Scratch, Trace};
-use heapscribe_wire::definitions::Definition;
-use heapscribe_wire::ids::{FunctionId, StackId};
-use heapscribe_wire::record::Event;
-
-/// Function, file and line; the innermost first.
-type Frames = Vec<(String, String, u32)>;
-/// By thread, each block's size and frames, in their order.
-type Blocks = BTreeMap<u32, Vec<(u64, Frames)>>;
 
 /// An interpreter with the headers to build an extension for it.
 struct Python {
@@ -24,7 +15,7 @@ struct Python {
 }
 
 /// The minor versions whose frames are read.
-const MINORS: std::ops::RangeInclusive<u32> = 10..=13;
+const MINORS: std::ops::RangeInclusive<u32> = 8..=14;
 
 fn pythons() -> Vec<Python> {
     let home = std::env::var("HOME").unwrap_or_default();
@@ -50,66 +41,8 @@ fn expected(notes: &Path) -> Blocks {
     for line in fs::read_to_string(notes).unwrap().lines() {
         let mut parts = line.split('\t');
         let (tid, size) = parts.next().unwrap().split_once(' ').unwrap();
-        let frame = |part: &str| {
-            let fields: Vec<&str> = part.split('\x1f').collect();
-            (fields[0].to_owned(), fields[1].to_owned(), fields[2].parse().unwrap())
-        };
         let of_thread = blocks.entry(tid.parse().unwrap()).or_default();
-        of_thread.push((size.parse().unwrap(), parts.map(frame).collect()));
-    }
-    blocks
-}
-
-/// A node: its caller, and the pc or the function and line.
-enum Node {
-    Native(u64),
-    Interpreted(FunctionId, u32),
-}
-
-/// What the trace has of the blocks that the extension made.
-fn recorded(trace: &Path) -> Blocks {
-    let trace = Trace::open(fs::read(trace).unwrap()).unwrap();
-    let process = &trace.processes()[0];
-    let (mut nodes, mut functions, mut tids) = (HashMap::new(), HashMap::new(), HashMap::new());
-    let (mut extension, mut scratch) = (0..0, Scratch::default());
-    let define = |id: StackId, definition: &Definition<'_>| match definition {
-        Definition::Node(node) => drop(nodes.insert(id, (node.parent, Node::Native(node.pc.0)))),
-        Definition::Interpreted(node) => {
-            nodes.insert(id, (node.parent, Node::Interpreted(node.function, node.line)));
-        }
-        Definition::Function(f) => {
-            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            functions.insert(f.id, (text(f.name), text(f.file)));
-        }
-        Definition::Module(m) if m.name.ends_with(b"/oracle.so") => extension = m.start..m.end,
-        Definition::Thread { id, tid, .. } => drop(tids.insert(id.0, *tid)),
-        _ => {}
-    };
-    trace.definitions(process.index, &mut scratch, define).unwrap();
-    let mut chunks: Vec<_> = trace.chunks().iter().collect();
-    chunks.sort_by_key(|chunk| (chunk.info.thread, chunk.info.sequence));
-    let mut blocks = Blocks::new();
-    for entry in chunks {
-        let tid = tids[&entry.info.thread];
-        let chunk = trace.load_chunk(entry, &mut scratch).unwrap();
-        let take = |_, event: &Event| {
-            let Event::Alloc { size_bytes, stack, .. } = *event else { return };
-            let is_of_extension =
-                |node: &(StackId, Node)| matches!(node.1, Node::Native(pc) if extension.contains(&pc));
-            if !nodes.get(&stack).is_some_and(is_of_extension) {
-                return;
-            }
-            let (mut at, mut frames) = (stack, Frames::new());
-            while let Some((caller, node)) = nodes.get(&at) {
-                if let Node::Interpreted(function, line) = node {
-                    let (name, file) = functions[function].clone();
-                    frames.push((name, file, *line));
-                }
-                at = *caller;
-            }
-            blocks.entry(tid).or_default().push((size_bytes, frames));
-        };
-        chunk.for_each(take).unwrap();
+        of_thread.push((size.parse().unwrap(), parts.map(written_frame).collect()));
     }
     blocks
 }
@@ -125,7 +58,7 @@ fn check(python: &Python) -> usize {
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_eq!(Report::of(&run.trace()).dropped("interpreted_frames"), 0, "{:?}", python.program);
-    let (expected, recorded) = (expected(&notes), recorded(&run.trace()));
+    let (expected, recorded) = (expected(&notes), blocks_of("/oracle.so", &run.trace()));
     assert_eq!(expected.keys().collect::<Vec<_>>(), recorded.keys().collect::<Vec<_>>());
     for (tid, blocks) in &expected {
         assert_eq!(blocks.len(), recorded[tid].len(), "{:?} thread {tid}", python.program);
@@ -140,7 +73,7 @@ fn check(python: &Python) -> usize {
 fn all_frames_are_those_of_the_interpreter() {
     let pythons = pythons();
     if pythons.is_empty() {
-        return skip(format_args!("no Python of 3.10 to 3.13 has its headers (apt-get install python3-dev)"));
+        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
     }
     for python in pythons {
         let blocks = check(&python);
@@ -152,7 +85,7 @@ fn all_frames_are_those_of_the_interpreter() {
 #[test]
 fn a_leak_of_a_web_handler_is_named_by_its_line() {
     let Some(python) = pythons().pop() else {
-        return skip(format_args!("no Python of 3.10 to 3.13 has its headers (apt-get install python3-dev)"));
+        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
     };
     let place = Place::new();
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_web.py");

@@ -7,6 +7,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#if PY_VERSION_HEX < 0x03090000
+static PyCodeObject *PyFrame_GetCode(PyFrameObject *frame) {
+    Py_INCREF(frame->f_code);
+    return frame->f_code;
+}
+static PyFrameObject *PyFrame_GetBack(PyFrameObject *frame) {
+    Py_XINCREF(frame->f_back);
+    return frame->f_back;
+}
+#endif
+
 static FILE *out;
 
 static const char *text(PyObject *code, const char *name, PyObject **kept) {

@@ -2,13 +2,14 @@
 //!
 //! A walk goes from the innermost frame out, all the way: only what hangs on the thread's state is known to be there. But
 //! where it follows the frames that are cached, the next address is known before it is loaded, so that the processor need
-//! not wait for it, and what is unchanged - object, instruction - keeps its line and its hash.
+//! not wait for it, and what is unchanged - object, instruction - keeps its line and its hash. What a frame was before it
+//! ended is kept as well: the next one in its place is mostly a call of one of a few functions, and those are cached.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::functions::Functions;
-use super::layout::{Chain, Layout, OWNED_BY_C};
+use super::layout::{Chain, Shape, Shaped};
+use super::raw::{Place, RawFrame, Source};
 use super::read::Read;
 use crate::platform::lock::Held;
 use crate::platform::memory;
@@ -21,27 +22,8 @@ const FRAMES_AT_FIRST: usize = 128;
 const GROWTH: usize = 8;
 /// How many frames a thread may have left since the last walk, to be found again at once.
 const LEFT_MAX: usize = 32;
-
-/// A frame as it is in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct RawFrame {
-    frame: usize,
-    code: usize,
-    instruction: usize,
-    place: Place,
-}
-
-/// What a frame is to the call of the interpreter's loop that runs it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Place {
-    /// It was called by the frame further out, in the same call of the loop.
-    #[default]
-    Inner,
-    /// It is the outermost of the call.
-    Outermost,
-    /// No frame, but what stands for the call.
-    Shim,
-}
+/// Instructions whose frames are cached, a power of two.
+const RECENT: usize = 256;
 
 /// A frame of a chain.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,35 +33,19 @@ struct Entry {
     frame: Frame,
     /// The path out from here.
     hash: PathHash,
-    /// The number of the code object, while no known one was freed; 0: not known.
-    serial: u32,
+    /// Of when the frame is: it holds while no known code object was freed.
     generation: u32,
     /// An address in the stack frame of the call that runs it; worked out for new stacks only.
     call: usize,
 }
 
-impl Entry {
-    /// Another frame is in its place, or the same one at another instruction.
-    #[inline(always)]
-    fn replace(&mut self, raw: RawFrame) {
-        if self.raw.code != raw.code {
-            self.serial = 0;
-        }
-        (self.raw, self.frame) = (raw, Frame::default());
-    }
-}
-
-/// Of what a walk is made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a, R> {
-    /// How to read.
-    pub read: R,
-    /// Where everything is.
-    pub layout: &'a Layout,
-    /// The state of the thread.
-    pub thread_state: usize,
-    /// What is known of code objects.
-    pub functions: &'a Functions,
+/// An instruction, and what its frame was in a generation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    code: usize,
+    instruction: usize,
+    frame: Frame,
+    generation: u32,
 }
 
 /// What a walk has found.
@@ -102,6 +68,7 @@ pub(crate) enum Walked {
 pub(crate) struct InterpretedFrames {
     entries: &'static mut [Entry],
     new: &'static mut [RawFrame],
+    recent: &'static mut [Recent],
     len: usize,
     /// How many of them have a frame and a hash.
     resolved: usize,
@@ -117,7 +84,7 @@ impl InterpretedFrames {
     /// The frame of this index, and an address in the call that runs it; `None` for what is no frame.
     pub(crate) fn frame(&self, index: usize) -> Option<(Option<Frame>, usize)> {
         let entry = self.entries.get(..self.len)?.get(index)?;
-        Some(((entry.raw.place != Place::Shim).then_some(entry.frame), entry.call))
+        Some(((entry.frame != Frame::default()).then_some(entry.frame), entry.call))
     }
 
     /// The code object and the instruction of a frame.
@@ -138,23 +105,77 @@ impl InterpretedFrames {
         if frames > FRAMES_MAX {
             return false;
         }
-        let bytes = frames * (size_of::<Entry>() + size_of::<RawFrame>());
+        let bytes = frames * (size_of::<Entry>() + size_of::<RawFrame>()) + RECENT * size_of::<Recent>();
         let Some(place) = memory::alloc(bytes, held) else { return false };
         let entries = place.as_ptr().cast::<Entry>();
         let new = entries.wrapping_add(frames).cast::<RawFrame>();
+        let recent = new.wrapping_add(frames).cast::<Recent>();
         self.forget();
-        // SAFETY: new zeroed memory for both, aligned to 64, which stays and is this chain's alone; zero is valid for
+        // SAFETY: new zeroed memory for all three, aligned to 64, which stays and is this chain's alone; zero is valid for
         // integers and for the first variant of `Place`.
         unsafe {
             self.entries = core::slice::from_raw_parts_mut(entries, frames);
             self.new = core::slice::from_raw_parts_mut(new, frames);
+            self.recent = core::slice::from_raw_parts_mut(recent, RECENT);
         }
         true
     }
 
+    /// The hash of the path of all frames, where these are the ones that are cached, at whatever instructions: four of five
+    /// walks of a Python program.
+    #[inline(always)]
+    pub(crate) fn walk_same<R: Read, S: Shaped>(&mut self, source: Source<'_, R, S>) -> Option<PathHash> {
+        let len = self.len;
+        let last = len.checked_sub(1)?;
+        let innermost = self.entries.get(last)?;
+        let is_same = source.functions.generation() == self.generation && self.resolved == len;
+        if first_frame(source)? != innermost.raw.frame || !is_same {
+            return None;
+        }
+        let hash = innermost.hash;
+        // A handler that jumps away in between leaves nothing cached.
+        self.len = 0;
+        compiler_fence(Ordering::SeqCst);
+        let is_same = self.read_instructions(source, len);
+        compiler_fence(Ordering::SeqCst);
+        self.len = len;
+        match is_same? {
+            true if self.resolved == len => Some(hash),
+            true => match self.resolve(source) {
+                Walked::Known(hash) => Some(hash),
+                _ => None,
+            },
+            false => None,
+        }
+    }
+
+    /// Brings the instructions of the cached frames up to date. False when they are other frames; `None` when they cannot be
+    /// read.
+    #[inline(always)]
+    fn read_instructions<R: Read, S: Shaped>(
+        &mut self,
+        source: Source<'_, R, S>,
+        len: usize,
+    ) -> Option<bool> {
+        let mut left = len;
+        // Each leads to the one before it, so that the addresses are those of a walk from frame to frame.
+        for entry in self.entries.get_mut(..len)?.iter_mut().rev() {
+            left -= 1;
+            let raw = RawFrame::read(source.read, source.shape.shape().frame, entry.raw.frame)?;
+            if !raw.is(entry.raw) {
+                return Some(false);
+            }
+            if raw.instruction != entry.raw.instruction {
+                (entry.raw.instruction, entry.frame) = (raw.instruction, Frame::default());
+                self.resolved = left;
+            }
+        }
+        Some(true)
+    }
+
     /// Walks all frames. A handler that jumps away in between leaves nothing cached.
     #[inline(always)]
-    pub(crate) fn walk<R: Read>(&mut self, source: Source<'_, R>) -> Walked {
+    pub(crate) fn walk<R: Read, S: Shaped>(&mut self, source: Source<'_, R, S>) -> Walked {
         let Some(first) = first_frame(source) else { return Walked::Unreadable };
         if first == 0 {
             return Walked::Nothing;
@@ -181,54 +202,67 @@ impl InterpretedFrames {
 
     /// Brings the entries up to date: how many there are, and how many of the outermost are as they were.
     #[inline(always)]
-    fn follow<R: Read>(
+    fn follow<R: Read, S: Shaped>(
         &mut self,
-        source: Source<'_, R>,
+        source: Source<'_, R, S>,
         first: usize,
         len: usize,
         resolved: usize,
     ) -> Result<(usize, usize), Stopped> {
+        let (joined, new) = self.join(source, first, len)?;
+        let mut unchanged = resolved.min(joined);
+        let entries = self.entries.get_mut(..joined).ok_or(Stopped::NoRoom)?;
+        // Each leads to the one before it, as above.
+        for (index, entry) in entries.iter_mut().enumerate().rev() {
+            let raw = RawFrame::read(source.read, source.shape.shape().frame, entry.raw.frame);
+            let raw = raw.ok_or(Stopped::Unreadable)?;
+            if raw.previous != entry.raw.previous {
+                return Err(Stopped::Elsewhere);
+            }
+            if entry.raw != raw {
+                (entry.raw, entry.frame) = (raw, Frame::default());
+                unchanged = unchanged.min(index);
+            }
+        }
+        if new > 0 {
+            let inner = self.entries.get_mut(joined..joined + new).ok_or(Stopped::NoRoom)?;
+            for (entry, raw) in inner.iter_mut().zip(self.new.iter().take(new).rev()) {
+                if entry.raw != *raw {
+                    (entry.raw, entry.frame) = (*raw, Frame::default());
+                }
+            }
+        }
+        Ok((joined + new, unchanged))
+    }
+
+    /// Collects the frames that are not cached: how many of the outermost ones they join, and how many they are.
+    #[inline(always)]
+    fn join<R: Read, S: Shaped>(
+        &mut self,
+        source: Source<'_, R, S>,
+        first: usize,
+        len: usize,
+    ) -> Result<(usize, usize), Stopped> {
+        let last = len.checked_sub(1).and_then(|last| self.entries.get(last));
+        let last = last.map_or(0, |last| last.raw.frame);
         let (mut frame, mut new) = (first, 0);
-        let joined = loop {
+        while frame != last {
             if frame == 0 {
-                break 0;
+                return Ok((0, new));
             }
-            let last = len.checked_sub(1).and_then(|last| self.entries.get(last));
-            let last = last.map_or(0, |last| last.raw.frame);
-            if frame == last {
-                break len;
-            }
-            let (raw, previous) = raw_frame(source, frame).ok_or(Stopped::Unreadable)?;
+            let previous = RawFrame::previous(source, frame).ok_or(Stopped::Unreadable)?;
             // Mostly it was called by the innermost one that is cached.
             if previous != last
                 && let Some(at) = self.position(frame, len)
             {
-                break at + 1;
+                return Ok((at + 1, new));
             }
+            let raw = RawFrame::read(source.read, source.shape.shape().frame, frame);
+            let raw = raw.ok_or(Stopped::Unreadable)?;
             *self.new.get_mut(new).ok_or(Stopped::NoRoom)? = raw;
             (frame, new) = (previous, new + 1);
-        };
-        let mut unchanged = resolved.min(joined);
-        let entries = self.entries.get_mut(..joined).ok_or(Stopped::NoRoom)?;
-        for (index, entry) in entries.iter_mut().enumerate().rev() {
-            if entry.raw.frame != frame {
-                return Err(Stopped::Elsewhere);
-            }
-            let (raw, previous) = raw_frame(source, frame).ok_or(Stopped::Unreadable)?;
-            if entry.raw != raw {
-                entry.replace(raw);
-                unchanged = unchanged.min(index);
-            }
-            frame = previous;
         }
-        if frame != 0 {
-            return Err(Stopped::Elsewhere);
-        }
-        let inner = self.entries.get_mut(joined..joined + new).ok_or(Stopped::NoRoom)?;
-        for (entry, raw) in inner.iter_mut().zip(self.new.iter().take(new).rev()) {
-            entry.replace(*raw);
-        }
-        Ok((joined + new, unchanged))
+        Ok((len, new))
     }
 
     /// The index of a frame among the innermost ones that are cached.
@@ -241,53 +275,56 @@ impl InterpretedFrames {
 
     /// Gives each entry its frame and its hash.
     #[inline(always)]
-    fn resolve<R: Read>(&mut self, source: Source<'_, R>) -> Walked {
-        let before = self.resolved.checked_sub(1).and_then(|before| self.entries.get(before));
+    fn resolve<R: Read, S: Shaped>(&mut self, source: Source<'_, R, S>) -> Walked {
+        let InterpretedFrames { entries, recent, len, resolved, generation, .. } = self;
+        let before = resolved.checked_sub(1).and_then(|before| entries.get(before));
         let mut hash = before.map_or(PathHash::seed(None), |entry| entry.hash);
-        for index in self.resolved..self.len {
-            let Some(entry) = self.entries.get_mut(index) else { break };
-            let RawFrame { code, instruction, place, .. } = entry.raw;
-            if entry.frame == Frame::default() && place != Place::Shim {
-                let Source { read, layout, functions, .. } = source;
-                if entry.serial == 0 || entry.generation != self.generation {
-                    entry.serial = functions.serial(read, layout, code).unwrap_or(0);
-                    entry.generation = self.generation;
-                }
-                match functions.frame(entry.serial, code, instruction) {
-                    Some(frame) => entry.frame = frame,
-                    None => return Walked::New(index),
-                }
+        let new = entries.get_mut(*resolved..*len).unwrap_or_default();
+        for entry in new {
+            let place = entry.raw.place(source.shape.shape().chain);
+            let is_known = entry.generation == *generation && entry.frame != Frame::default();
+            if !is_known && place != Place::Shim {
+                let Some(frame) = recent_frame(recent, entry.raw, *generation, source) else {
+                    return Walked::New(*resolved);
+                };
+                (entry.frame, entry.generation) = (frame, *generation);
             }
             hash = hash.roll(entry.frame.in_place(place as u64));
             entry.hash = hash;
-            self.resolved = index + 1;
+            *resolved += 1;
         }
         Walked::Known(hash)
     }
 
     /// Sets the frame of an entry that a walk has not known, and goes on.
-    pub(crate) fn define<R: Read>(&mut self, index: usize, frame: Frame, source: Source<'_, R>) -> Walked {
+    pub(crate) fn define<R: Read, S: Shaped>(
+        &mut self,
+        index: usize,
+        frame: Frame,
+        source: Source<'_, R, S>,
+    ) -> Walked {
         if let Some(entry) = self.entries.get_mut(index) {
-            entry.frame = frame;
+            (entry.frame, entry.generation) = (frame, self.generation);
         }
         self.resolve(source)
     }
 
     /// Works out which call runs each frame. False when the calls are not as many as the frames say.
     #[cold]
-    pub(crate) fn find_calls<R: Read>(&mut self, source: Source<'_, R>) -> bool {
-        let Source { read, layout, thread_state, .. } = source;
-        let fields = layout.thread;
-        let mut call = match layout.chain {
+    pub(crate) fn find_calls<R: Read, S: Shaped>(&mut self, source: Source<'_, R, S>) -> bool {
+        let Source { read, shape, thread_state, .. } = source;
+        let Shape { thread: fields, chain, .. } = shape.shape();
+        let mut call = match chain {
+            Chain::Unrecorded => return true,
             Chain::Shims => 0,
             _ => read.word(thread_state.wrapping_add(fields.record)).unwrap_or(0),
         };
         let mut starts = 0;
         for index in (0..self.len).rev() {
             // Once for each call: for each frame, `test_json` of CPython 3.13 took minutes at its deepest.
-            if layout.chain == Chain::Shims && starts == 0 {
+            if chain == Chain::Shims && starts == 0 {
                 let inner = self.entries.get(..=index).unwrap_or_default();
-                let shim = inner.iter().rev().find(|entry| entry.raw.place == Place::Shim);
+                let shim = inner.iter().rev().find(|entry| entry.raw.place(chain) == Place::Shim);
                 call = shim.map_or(0, |entry| entry.raw.frame);
                 starts = 1;
             }
@@ -296,7 +333,7 @@ impl InterpretedFrames {
             if call == 0 {
                 return false;
             }
-            match entry.raw.place {
+            match entry.raw.place(chain) {
                 Place::Inner => {}
                 Place::Shim => starts = 0,
                 Place::Outermost => {
@@ -319,36 +356,40 @@ enum Stopped {
 
 /// The innermost frame; 0 for none.
 #[inline(always)]
-fn first_frame<R: Read>(source: Source<'_, R>) -> Option<usize> {
-    let Source { read, layout, thread_state, .. } = source;
-    let fields = &layout.thread;
+fn first_frame<R: Read, S: Shaped>(source: Source<'_, R, S>) -> Option<usize> {
+    let Source { read, shape, thread_state, .. } = source;
+    let fields = shape.shape().thread;
     if fields.frame != 0 {
-        return read.word(thread_state.wrapping_add(fields.frame));
+        return read.known_word(thread_state.wrapping_add(fields.frame));
     }
-    let record = read.word(thread_state.wrapping_add(fields.record))?;
+    let record = read.known_word(thread_state.wrapping_add(fields.record))?;
     read.word(record.wrapping_add(fields.record_frame))
 }
 
-/// A frame, and the one further out.
+/// The frame of an instruction that is known; of each, that of the last one with its place is cached.
 #[inline(always)]
-fn raw_frame<R: Read>(source: Source<'_, R>, frame: usize) -> Option<(RawFrame, usize)> {
-    let Source { read, layout, .. } = source;
-    let fields = &layout.frame;
-    let previous = read.word(frame.wrapping_add(fields.previous))?;
-    let (code, instruction) =
-        (read.word(frame.wrapping_add(fields.code))?, read.word(frame.wrapping_add(fields.instruction))?);
-    if layout.chain == Chain::Objects {
-        let instruction = instruction & 0xffff_ffff;
-        return Some((RawFrame { frame, code, instruction, place: Place::Outermost }, previous));
+fn recent_frame<R: Read, S: Shaped>(
+    recent: &mut [Recent],
+    raw: RawFrame,
+    generation: u32,
+    source: Source<'_, R, S>,
+) -> Option<Frame> {
+    let RawFrame { code, instruction, .. } = raw;
+    // Instructions are two bytes, or numbers in a code object.
+    let place = (instruction >> 1 ^ instruction >> 9 ^ code >> 5) & (RECENT - 1);
+    let cached = recent.get_mut(place)?;
+    if cached.code == code && cached.instruction == instruction && cached.generation == generation {
+        return (cached.frame != Frame::default()).then_some(cached.frame);
     }
-    let flags = read.word(frame.wrapping_add(fields.flags))?;
-    let byte = |shift: u32| flags >> shift & 0xff;
-    let place = match layout.chain {
-        Chain::Shims if byte(fields.owner_shift) == OWNED_BY_C => {
-            return Some((RawFrame { frame, place: Place::Shim, ..RawFrame::default() }, previous));
-        }
-        Chain::Marked if byte(fields.entry_shift) != 0 => Place::Outermost,
-        _ => Place::Inner,
-    };
-    Some((RawFrame { frame, code, instruction, place }, previous))
+    let frame = known_frame(raw, source)?;
+    *cached = Recent { code, instruction, frame, generation };
+    Some(frame)
+}
+
+/// The same by what is known of all.
+#[inline(never)]
+fn known_frame<R: Read, S: Shaped>(raw: RawFrame, source: Source<'_, R, S>) -> Option<Frame> {
+    let (RawFrame { code, instruction, .. }, Source { read, layout, functions, .. }) = (raw, source);
+    let serial = functions.serial(read, layout, code)?;
+    functions.frame(serial, code, instruction)
 }

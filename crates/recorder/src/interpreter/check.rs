@@ -16,10 +16,13 @@ use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
 use super::layout::{
-    Chain, LOCK_HOLDER, LOCK_IS_TAKEN, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, TYPE_FREE,
+    Chain, LOCK_HOLDER, LOCK_IS_TAKEN, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, REFERENCE_BITS,
+    SHAPES, TYPE_FREE,
 };
-use super::met;
+use super::offsets::{self, Without};
 use super::read::{Kernel, Read};
+use super::{met, php, possible};
+use crate::unwind::cfi;
 
 const NOTHING: u32 = 0;
 const CANDIDATE: u32 = 1;
@@ -55,6 +58,10 @@ pub(crate) struct Interpreter {
     pub layout: Layout,
     version: u32,
     is_debug: bool,
+    /// The number of its shape in [`SHAPES`].
+    pub shape: Option<usize>,
+    /// Where the code of its loop begins and ends.
+    pub loop_code: (usize, usize),
     /// `_PyRuntime`.
     runtime: usize,
     /// `PyCode_Type`.
@@ -72,16 +79,14 @@ struct Place(UnsafeCell<Interpreter>);
 unsafe impl Sync for Place {}
 static INTERPRETER: Place = Place(UnsafeCell::new(Interpreter::NONE));
 
-/// Whether stacks may have frames of an interpreter, or it is not known yet.
-#[inline(always)]
-pub(crate) fn is_possible() -> bool {
-    matches!(STATE.load(Ordering::Acquire), CANDIDATE | READING)
+fn set_state(next: u32) {
+    STATE.store(next, Ordering::Release);
+    possible::set(possible::PYTHON, next != REFUSED);
 }
 
 /// Interpreters whose frames are not read yet, by a function that programs embed them with.
-const OTHERS: [(Language, &[u8]); 4] = [
+const OTHERS: [(Language, &[u8]); 3] = [
     (Language::RUBY, b"ruby_run_node"),
-    (Language::PHP, b"zend_execute_scripts"),
     (Language::PERL, b"Perl_runops_standard"),
     (Language::LUA, b"lua_pcallk"),
 ];
@@ -91,19 +96,21 @@ const OTHERS: [(Language, &[u8]); 4] = [
 pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
     const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
     let find = |name: &[u8]| loader.find_in_module_of(name, text.start as *const ());
-    if find(LOOP).is_none() {
+    let Some(loop_code) = find(LOOP) else {
+        php::check::meet(text, loader);
         for (language, _) in OTHERS.iter().filter(|(_, function)| find(function).is_some()) {
             met::note(Met { language: *language, version: 0, frames: FramesRead::LANGUAGE });
         }
         return;
-    }
+    };
     if STATE.compare_exchange(NOTHING, CHECKING, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
     let is_glibc = loader.find_anywhere(b"gnu_get_libc_version").is_some();
     let (version, candidate) = candidate(find, loader.is_initial(text), is_glibc);
     let next = match candidate {
-        Ok(candidate) => {
+        Ok(mut candidate) => {
+            candidate.loop_code = code_of(text, loop_code as usize);
             // SAFETY: this thread has set CHECKING.
             unsafe { *INTERPRETER.0.get() = candidate };
             CANDIDATE
@@ -113,7 +120,7 @@ pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
             REFUSED
         }
     };
-    STATE.store(next, Ordering::Release);
+    set_state(next);
 }
 
 /// The version, and what is to be checked on it. One that might be unloaded is refused: its memory is read without asking.
@@ -123,27 +130,46 @@ fn candidate(
     is_glibc: bool,
 ) -> (u32, Result<Interpreter, FramesRead>) {
     let address = |name: &[u8]| find(name).map(|address| address as usize);
-    let version = match address(b"Py_Version") {
+    let whole_version = match address(b"Py_Version") {
         // SAFETY: a constant of a module that the calling thread returns to, so that it is there.
-        Some(version) => unsafe { (version as *const u32).read() >> 16 },
+        Some(version) => unsafe { (version as *const u32).read() },
         None => {
-            FIRST_WITH.iter().find(|(name, _)| address(name).is_some()).map_or(0, |(_, version)| *version)
+            let first = FIRST_WITH.iter().find(|(name, _)| address(name).is_some());
+            first.map_or(0, |(_, version)| *version << 16)
         }
     };
-    let layout = (version >> 8 == 3).then(|| Layout::of(version as u8)).flatten();
+    let version = whole_version >> 16;
+    let known = (version >> 8 == 3).then(|| Layout::of(version as u8)).flatten();
     let places = address(b"_PyRuntime").zip(address(b"PyCode_Type"));
-    let is_threaded = address(b"_Py_MergeZeroLocalRefcount").is_some();
-    let checked = match layout.zip(places) {
+    let layout = match (known, places) {
+        (None, Some((runtime, _))) => {
+            // SAFETY: words of the interpreter's state, which is larger, in a module that the calling thread returns to.
+            offsets::read(whole_version, |at| unsafe { ((runtime + at) as *const u64).read_volatile() })
+        }
+        (known, _) => known.ok_or(Without::Unknown),
+    };
+    let is_threaded =
+        layout.err() == Some(Without::FreeThreaded) || address(b"_Py_MergeZeroLocalRefcount").is_some();
+    let checked = match layout.ok().zip(places) {
         _ if is_threaded => Err(FramesRead::THREADS),
         _ if !is_glibc => Err(FramesRead::C_LIBRARY),
         None => Err(FramesRead::VERSION),
         _ if !stays => Err(FramesRead::UNLOADABLE),
         Some((layout, (runtime, code_type))) => {
             let is_debug = address(b"_Py_NegativeRefcount").is_some();
-            Ok(Interpreter { layout, version, is_debug, runtime, code_type, ..Interpreter::NONE })
+            let shape = SHAPES.iter().position(|shape| *shape == layout.shape);
+            Ok(Interpreter { layout, version, shape, is_debug, runtime, code_type, ..Interpreter::NONE })
         }
     };
     (version, checked)
+}
+
+/// The code of the function at this address; as one without unwinding information it has none.
+fn code_of(text: &ModuleText, function: usize) -> (usize, usize) {
+    // SAFETY: a module that the calling thread returns to, so that it is there.
+    let segment = unsafe { text.segment(text.eh_frame_hdr) };
+    let code = segment.and_then(|segment| cfi::code_at(segment, text.eh_frame_hdr, function));
+    code.map_or((0, 0), |code| (code.start, code.end))
 }
 
 /// Functions that a version was the first to have, from the newest on; later ones say their version.
@@ -198,7 +224,7 @@ fn try_check(kernel: Kernel, thread_pointer: usize, free_code: FreeCode) -> bool
             }
         }
     };
-    STATE.store(next, Ordering::Release);
+    set_state(next);
     next == READING
 }
 
@@ -224,6 +250,8 @@ impl Interpreter {
     const NONE: Interpreter = Interpreter {
         layout: Layout::NONE,
         version: 0,
+        shape: None,
+        loop_code: (0, 0),
         is_debug: false,
         runtime: 0,
         code_type: 0,
@@ -259,7 +287,6 @@ impl Interpreter {
     fn check(&mut self, kernel: Kernel, thread_pointer: usize) -> Result<(), Unchecked> {
         let fields = self.layout.runtime;
         let word = |address: usize| kernel.word(address).filter(|word| *word != 0);
-        let key = kernel.half(self.runtime.wrapping_add(fields.key)).ok_or(Unchecked::Other)? as usize;
         if fields.lock == 0 {
             (self.holder, self.is_taken) = (self.runtime.wrapping_add(fields.holder), 0);
         } else {
@@ -268,20 +295,27 @@ impl Interpreter {
             (self.holder, self.is_taken) = (lock.wrapping_add(LOCK_HOLDER), lock.wrapping_add(LOCK_IS_TAKEN));
         }
         let state = word(self.holder).ok_or(Unchecked::NotYet)?;
-        let is_ours = word(state.wrapping_add(self.layout.thread.id)) == Some(thread_pointer);
+        let is_ours = word(state.wrapping_add(fields.thread)) == Some(thread_pointer);
         if !is_ours || self.is_taken != 0 && kernel.half(self.is_taken) != Some(1) {
             return Err(Unchecked::NotYet);
         }
-        self.slot = FIRST_KEY + KEY_BYTES * key + 8;
-        if key >= KEYS || kernel.word(thread_pointer.wrapping_add(self.slot)) != Some(state) {
-            return Err(Unchecked::Other);
-        }
+        let slot = |key: usize| FIRST_KEY + KEY_BYTES * key + 8;
+        let has_state = |key: &usize| kernel.word(thread_pointer.wrapping_add(slot(*key))) == Some(state);
+        let key = match fields.key {
+            // Libraries may keep the state under keys of their own (pybind11's), which they make later.
+            0 => (0..KEYS).find(has_state),
+            key => {
+                let key = kernel.half(self.runtime.wrapping_add(key)).ok_or(Unchecked::Other)? as usize;
+                Some(key).filter(|key| *key < KEYS).filter(has_state)
+            }
+        };
+        self.slot = slot(key.ok_or(Unchecked::Other)?);
         self.check_frames(kernel, state)
     }
 
     /// Follows the frames of a thread to the outermost one.
     fn check_frames(&self, kernel: Kernel, state: usize) -> Result<(), Unchecked> {
-        let (thread, fields) = (self.layout.thread, self.layout.frame);
+        let (thread, fields) = (self.layout.shape.thread, self.layout.shape.frame);
         let first = match thread.frame {
             0 => kernel
                 .word(state.wrapping_add(thread.record))
@@ -294,10 +328,11 @@ impl Interpreter {
         }
         for _ in 0..FRAMES_CHECKED {
             let word = |field: usize| kernel.word(frame.wrapping_add(field)).ok_or(Unchecked::Other);
-            let is_shim = self.layout.chain == Chain::Shims
-                && word(fields.flags)? >> fields.owner_shift & 0xff == OWNED_BY_C;
+            let mark = kernel.known_byte(frame.wrapping_add(fields.mark)).ok_or(Unchecked::Other)?;
+            let is_shim = self.layout.shape.chain == Chain::Shims && mark >= OWNED_BY_C;
             if !is_shim {
-                let is_code = self.is_code(kernel, word(fields.code)?, word(fields.instruction)?);
+                let instruction = word(fields.instruction)? & fields.instruction_bits;
+                let is_code = self.is_code(kernel, word(fields.code)? & !REFERENCE_BITS, instruction);
                 is_code.filter(|is_code| *is_code).ok_or(Unchecked::Other)?;
             }
             frame = word(fields.previous)?;
@@ -316,8 +351,8 @@ impl Interpreter {
         let type_of = |field: usize| kernel.word(word(field)?.wrapping_add(OBJECT_TYPE));
         let has_names =
             type_of(fields.name)? == type_of(fields.file)? && type_of(fields.lines)? != self.code_type;
-        let is_instruction = match self.layout.chain {
-            Chain::Objects => (instruction as u32 as i32) >= -1,
+        let is_instruction = match self.layout.shape.chain {
+            Chain::Objects | Chain::Unrecorded => (instruction as u32 as i32) >= -1,
             // The number of instructions of 2 bytes is the length of the object.
             _ => {
                 let start = code.wrapping_add(fields.instructions);

@@ -3,6 +3,7 @@
 
 use core::cell::UnsafeCell;
 
+use heapscribe_wire::language::Language;
 use heapscribe_wire::limits::{FUNCTION_NAME_BYTES_MAX, LINE_BITS, SOURCE_FILE_BYTES_MAX};
 
 use super::layout::{BYTES, Chain, Layout, OBJECT_LENGTH};
@@ -26,28 +27,42 @@ pub(super) struct Names<'a> {
     pub file: &'a [u8],
     /// The line that it begins at.
     pub first_line: u32,
+    /// What it is written in.
+    pub language: Language,
 }
 
 impl<'a> Names<'a> {
+    /// Names that `fill` writes: the name and the file, and of how many bytes each is.
+    pub(super) fn written(
+        language: Language,
+        first_line: u32,
+        _held: &'a Held<'_>,
+        fill: impl FnOnce(&mut [u8], &mut [u8]) -> Option<(usize, usize)>,
+    ) -> Option<Names<'a>> {
+        // SAFETY: the lock is held, as long as what is given is used.
+        let room = unsafe { &mut *ROOM.0.get() };
+        let (name, file) = room.split_at_mut(FUNCTION_NAME_BYTES_MAX);
+        let (name_bytes, file_bytes) = fill(name, file)?;
+        Some(Names { name: name.get(..name_bytes)?, file: file.get(..file_bytes)?, first_line, language })
+    }
+
     /// Reads the names of a code object. `None` for one that is being freed, or is none.
     pub(super) fn read<R: Read>(
         read: R,
         layout: &Layout,
         code: usize,
-        _held: &'a Held<'_>,
+        held: &'a Held<'_>,
     ) -> Option<Names<'a>> {
-        // SAFETY: the lock is held, as long as what is given is used.
-        let room = unsafe { &mut *ROOM.0.get() };
-        let (name, file) = room.split_at_mut(FUNCTION_NAME_BYTES_MAX);
         if read.word(code)? == 0 {
             return None; // nobody refers to it any more
         }
         let string = |field: usize, to: &mut [u8]| {
             text::read(read, read.word(code.wrapping_add(field))?, layout.text, to)
         };
-        let (name_bytes, file_bytes) = (string(layout.code.name, name)?, string(layout.code.file, file)?);
         let first_line = read.half(code.wrapping_add(layout.code.first_line))?;
-        Some(Names { name: name.get(..name_bytes)?, file: file.get(..file_bytes)?, first_line })
+        Names::written(Language::PYTHON, first_line, held, |name, file| {
+            Some((string(layout.code.name, name)?, string(layout.code.file, file)?))
+        })
     }
 
     /// A hash that is never 0.
@@ -85,7 +100,8 @@ impl Code {
 
     /// The line of an instruction; 0 when it has none.
     pub(super) fn line<R: Read>(self, read: R, layout: &Layout, instruction: usize) -> u32 {
-        let offset = match layout.chain {
+        let offset = match layout.shape.chain {
+            Chain::Unrecorded => i64::from(instruction as u32 as i32),
             Chain::Objects => i64::from(instruction as u32 as i32) * 2,
             _ => instruction.wrapping_sub(self.address.wrapping_add(layout.code.instructions)) as i64,
         };

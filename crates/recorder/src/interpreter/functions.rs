@@ -12,7 +12,6 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_wire::definitions::{Definition, Function};
 use heapscribe_wire::ids::FunctionId;
-use heapscribe_wire::language::Language;
 
 use super::code::{Code, Names};
 use super::layout::Layout;
@@ -61,12 +60,9 @@ impl Functions {
         (Code::witness(read, layout, code)? == known as u32).then_some((known >> 32) as u32)
     }
 
-    /// The frame of an instruction that is known, of a code object with this serial number; 0: that is not known.
+    /// The frame of an instruction that is known, of a code object with this serial number.
     #[inline(always)]
     pub(crate) fn frame(&self, serial: u32, code: usize, instruction: usize) -> Option<Frame> {
-        if serial == 0 {
-            return None;
-        }
         self.frames.get(key(serial.into(), code, instruction)).map(Frame::from_bits)
     }
 
@@ -97,7 +93,7 @@ impl Functions {
     }
 
     /// The number of a function, defined when it is new.
-    fn number(
+    pub(super) fn number(
         &self,
         names: &Names<'_>,
         definitions: &DefinitionWriter,
@@ -108,8 +104,8 @@ impl Functions {
             return Some(FunctionId(known as u32));
         }
         let id = FunctionId(self.defined.load(Ordering::Relaxed) + 1);
-        let Names { name, file, first_line } = *names;
-        let function = Function { id, language: Language::PYTHON, first_line, name, file };
+        let Names { name, file, first_line, language } = *names;
+        let function = Function { id, language, first_line, name, file };
         definitions.append(&Definition::Function(function), held).ok()?;
         self.defined.store(id.0, Ordering::Relaxed);
         self.numbers.set(hash, id.0.into(), held).then_some(id)

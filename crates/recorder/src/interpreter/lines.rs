@@ -13,10 +13,24 @@ pub(super) fn line_at(
         return first_line; // the function's beginning
     }
     let line = match lines {
+        Lines::Steps => steps(first_line.into(), offset, &mut next),
         Lines::Ranges => ranges(first_line.into(), offset, &mut next),
         Lines::Locations => locations(first_line.into(), offset, &mut next),
     };
     line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
+}
+
+/// 3.8 and 3.9: how many bytes of code until it is so many lines further; the last line is that of the rest.
+fn steps(mut line: i64, offset: i64, next: &mut impl FnMut() -> Option<u8>) -> Option<i64> {
+    let mut begin = 0i64;
+    while let Some(bytes) = next() {
+        begin += i64::from(bytes);
+        if begin > offset {
+            break;
+        }
+        line += i64::from(next()? as i8);
+    }
+    Some(line)
 }
 
 /// 3.10: how many bytes of code, and how many lines further; -128: they have no line.
@@ -96,6 +110,16 @@ mod tests {
         {
             check(Lines::Locations, 1, &locations, offset, line);
         }
+    }
+
+    /// The same function in 3.8.18 and 3.9.18.
+    #[test]
+    fn lines_by_steps() {
+        let steps = [0, 1, 4, 2, 2, 1, 6, 254];
+        for (offset, line) in [(-1, 1), (0, 2), (2, 2), (4, 4), (6, 5), (10, 5), (12, 3), (14, 3)] {
+            check(Lines::Steps, 1, &steps, offset, line);
+        }
+        check(Lines::Steps, 7, &[], 4, 7);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Frames of code that an interpreter runs, read in place: CPython's.
+//! Frames of code that an interpreter runs, read in place: CPython's, and PHP's ([`php`]).
 //!
 //! A Python program's stack is `_PyEval_EvalFrameDefault` forty times. Which Python frames each of these calls runs is
 //! told by the interpreter's own list of frames, which hangs on the thread's state. It is read without a lock and without
@@ -23,5 +23,9 @@ pub(crate) mod layout;
 mod lines;
 mod map;
 pub(crate) mod met;
+mod offsets;
+pub(crate) mod php;
+pub(crate) mod possible;
+pub(crate) mod raw;
 pub(crate) mod read;
 mod text;

@@ -17,6 +17,7 @@ use super::base;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
 use crate::interpreter::met::Defined;
+use crate::interpreter::php::names::PhpFunctions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;
@@ -112,6 +113,7 @@ pub(super) unsafe fn create(
         tracks_mappings: plan.tracks_mappings,
         interpreters: Defined::default(),
         functions: Functions::default(),
+        php: PhpFunctions::default(),
         names: Names::default(),
         rates: Rates::default(),
         live,

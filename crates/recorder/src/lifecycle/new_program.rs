@@ -114,9 +114,10 @@ unsafe fn of_environment(environment: List, base: &CStr) -> Option<UnrecordedRea
     let is_blank = |byte: &u8| matches!(byte, b':' | b' ');
     let mut libraries = preload.map_or(&[][..], CStr::to_bytes).split(is_blank);
     let is_ours = |path: &&[u8]| path.windows(LIBRARY.len()).any(|part| part == LIBRARY);
-    let Some(library) = libraries.find(is_ours).filter(|_| session == Some(base)) else {
+    if session != Some(base) {
         return Some(UnrecordedReason::Environment);
-    };
+    }
+    let Some(library) = libraries.find(is_ours) else { return Some(UnrecordedReason::Preload) };
     let unreached = match sys::stat_path(base) {
         Ok(directory) if directory.uid != sys::euid() => Some(UnrecordedReason::User),
         Ok(_) => None,

@@ -55,6 +55,7 @@ fn begin(thread: &Thread, tid: u32, session: &Session) {
         (*thread.stacks.get()).forget();
         (*thread.interpreted.get()).forget();
     }
+    thread.named_modules.clear();
     thread.regions.clear();
     thread.pool_regions.clear();
     thread.sections.clear();

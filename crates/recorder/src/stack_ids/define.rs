@@ -67,17 +67,20 @@ fn code_of(frame: Frame) -> Option<usize> {
 /// here and not when a rule is found, because rules are shared with threads that were about to name a
 /// module when a new generation began (a race of two plug-ins lost 61 blocks' names that way).
 fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
-    let loader: &Loader = capture.unwinder.loader;
+    let Capture { thread, session, unwinder, epoch, .. } = *capture;
+    let (loader, named): (&Loader, _) = (unwinder.loader, &thread.named_modules);
+    let is_named = |code| epoch.is_quiet() && named.contain(code, epoch.number());
     let mut last: Option<ModuleText> = None;
     for index in first..path.len() {
         let Some(code) = code_of(path.node(index).frame) else { continue };
-        if last.is_some_and(|text| text.contains(code)) {
+        if last.is_some_and(|text| text.contains(code)) || is_named(code) {
             continue;
         }
         last = loader.find_text(code);
-        if let Some(text) = &last
-            && !modules::announce(text, loader, capture.session)
-        {
+        let Some(text) = &last else { continue };
+        if modules::announce(text, loader, session) {
+            named.add(text, epoch.number());
+        } else {
             check::meet(text, loader);
         }
     }

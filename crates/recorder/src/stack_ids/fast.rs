@@ -5,12 +5,12 @@ use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent};
 use super::define::define;
-use super::interpreted::with_interpreted;
+use super::interpreted::{Caller, with_interpreted};
 use super::native::Native;
 use super::slow::capture_slow;
 use super::verify;
 use crate::definitions::CachedStackPath;
-use crate::interpreter::check;
+use crate::interpreter::possible;
 use crate::state::{CachedStacks, Session, Thread, count_cut_stack};
 use crate::unwind::cached::CachedStack;
 use crate::unwind::cached_path::{self, SetIndex};
@@ -32,31 +32,12 @@ pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &S
             Ok(id) => verified(id, registers, thread, session, epoch),
             Err(looked) => capture(looked, registers, thread, session, epoch),
         };
-        if check::is_possible() {
-            interpreted(native, registers, thread, session, epoch)
+        if possible::is_any() && session.reads_interpreters {
+            with_interpreted(native, &Caller { registers, thread, session, epoch })
         } else {
             native.id()
         }
     }
-}
-
-/// The number with the frames of an interpreter.
-///
-/// # Safety
-/// * `registers` are those of the hook's caller, which is still active.
-#[inline(never)]
-unsafe fn interpreted(
-    native: Native,
-    registers: Registers,
-    thread: &Thread,
-    session: &Session,
-    epoch: modules::Epoch,
-) -> StackId {
-    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else { return native.id() };
-    let unwinder = Unwinder { loader, cache, known: None };
-    let capture = Capture { registers, thread, session, unwinder, epoch };
-    // SAFETY: the registers are the caller's, which is active.
-    unsafe { with_interpreted(&capture, native) }
 }
 
 /// What a look at the cached stack has told before it is walked.

@@ -8,35 +8,59 @@
 //!   both          _start  main  loop  serve  handle  sorted  loop  key  list_append  malloc's caller
 //! ```
 //! Interpreted frames stand inside the call of the interpreter's loop that runs them: that in whose part of the stack the
-//! loop has its record of them.
+//! loop has its record of them. Where it has none, each call runs one frame, and they are in the same order.
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use super::bounds;
 use super::capture::Capture;
-use super::chain::{Leaf, walk_one};
-use super::define::numbered;
+use super::composed::{Interpreted, composed};
 use super::native::Native;
-use crate::definitions::UncachedPath;
-use crate::interpreter::chain::{InterpretedFrames, Source, Walked};
+use super::php::with_php;
+use crate::interpreter::chain::{InterpretedFrames, Walked};
+use crate::interpreter::check::{self, Interpreter};
+use crate::interpreter::layout::{Chain, Known, Shaped};
+use crate::interpreter::met;
+use crate::interpreter::possible;
+use crate::interpreter::raw::Source;
 use crate::interpreter::read::{Direct, Kernel, Read};
-use crate::interpreter::{check, met};
-use crate::modules;
-use crate::state::{self, CachedStacks, Index, words};
-use crate::unwind::incremental::Incremental;
-use crate::unwind::{Frame, PathHash};
+use crate::state::{self, CachedStacks, Index, Session, Thread, words};
+use crate::unwind::{Frame, PathHash, Registers, Unwinder, process_rules};
+use crate::{modules, program};
+
+/// Whose stack it is.
+pub(super) struct Caller<'a> {
+    pub registers: Registers,
+    pub thread: &'a Thread,
+    pub session: &'a Session,
+    pub epoch: modules::Epoch,
+}
+
+impl<'a> Caller<'a> {
+    fn capture(&self) -> Option<Capture<'a>> {
+        let Caller { registers, thread, session, epoch } = *self;
+        let unwinder = Unwinder { loader: program::loader()?, cache: process_rules::pc_cache(), known: None };
+        Some(Capture { registers, thread, session, unwinder, epoch })
+    }
+}
 
 /// The number of a stack with its interpreted frames; that of the native one where there are none.
 ///
 /// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active.
+/// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(never)]
-pub(super) unsafe fn with_interpreted(capture: &Capture<'_>, native: Native) -> StackId {
-    let (id, session) = (native.id(), capture.session);
-    if !session.reads_interpreters || id == StackId::UNKNOWN {
+pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> StackId {
+    let (id, session) = (native.id(), caller.session);
+    if id == StackId::UNKNOWN {
         return id;
+    }
+    if possible::is_php() {
+        // SAFETY: the registers are the caller's.
+        let both = unsafe { caller.capture().and_then(|capture| with_php(&capture, native)) };
+        if both.is_some() || !possible::is_python() {
+            return both.unwrap_or(id);
+        }
     }
     let (pointer, kernel) = (words::thread_pointer(), Kernel { pid: session.pid });
     let Some(interpreter) = check::current(kernel, pointer, on_free_code) else {
@@ -47,58 +71,123 @@ pub(super) unsafe fn with_interpreted(capture: &Capture<'_>, native: Native) -> 
     if thread_state == 0 {
         return id;
     }
-    let (layout, functions) = (&interpreter.layout, &session.functions);
     // SAFETY: the registers are the caller's. Direct reads: the thread has the interpreter's lock, so that nobody frees
     // its state, its frames or their code meanwhile; it is not in a signal handler that has interrupted their change.
-    let both = unsafe {
-        if matches!(native, Native::Usual(_)) && interpreter.has_lock(thread_state) {
-            let read = Direct::new();
-            number(capture, id, Source { read, layout, thread_state, functions })
-        } else {
-            number(capture, id, Source { read: kernel, layout, thread_state, functions })
+    unsafe {
+        if !matches!(native, Native::Usual(_)) || !interpreter.has_lock(thread_state) {
+            return walked(
+                caller,
+                id,
+                of(interpreter, &interpreter.layout.shape, kernel, thread_state, session),
+            );
         }
-    };
-    both.unwrap_or_else(|| {
-        session.head.count_loss(LossReason::InterpretedFrames);
-        id
-    })
-}
-
-/// The number of both; `None` when the interpreted frames cannot be read, or there is no room for them.
-///
-/// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active.
-#[inline(always)]
-unsafe fn number<R: Read>(capture: &Capture<'_>, native: StackId, source: Source<'_, R>) -> Option<StackId> {
-    let session = capture.session;
-    // SAFETY: the frames are the thread's own, and one hook at a time uses them.
-    let frames = unsafe { &mut *capture.thread.interpreted.get() };
-    let hash = match frames.walk(source) {
-        Walked::Known(hash) => hash,
-        Walked::Nothing => return Some(native),
-        walked => match met(capture, frames, source, walked)? {
-            Some(hash) => hash,
-            None => return Some(native),
-        },
-    };
-    let key = hash.joined(native);
-    match session.interner.find(key) {
-        Some(id) => Some(id),
-        // SAFETY: the registers are the caller's.
-        None => unsafe { composed(capture, key, frames, source) },
+        let read = Direct::new();
+        match interpreter.shape {
+            Some(0) => number(caller, id, of(interpreter, Known::<0>, read, thread_state, session)),
+            Some(1) => number(caller, id, of(interpreter, Known::<1>, read, thread_state, session)),
+            Some(2) => number(caller, id, of(interpreter, Known::<2>, read, thread_state, session)),
+            Some(3) => number(caller, id, of(interpreter, Known::<3>, read, thread_state, session)),
+            _ => number(caller, id, of(interpreter, &interpreter.layout.shape, read, thread_state, session)),
+        }
     }
 }
 
-/// Defines what a walk has met for the first time, and makes room: the hash of all, if there are frames.
+/// What a walk of these frames is made of.
+#[inline(always)]
+fn of<'a, R: Read, S: Shaped>(
+    interpreter: &'a Interpreter,
+    shape: S,
+    read: R,
+    thread_state: usize,
+    session: &'a Session,
+) -> Source<'a, R, S> {
+    let Interpreter { ref layout, loop_code, .. } = *interpreter;
+    Source { read, shape, layout, loop_code, thread_state, functions: &session.functions }
+}
+
+/// The number of both; that of the native one where the interpreted frames cannot be read, or there is no room for them.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+unsafe fn number<R: Read, S: Shaped>(
+    caller: &Caller<'_>,
+    native: StackId,
+    source: Source<'_, R, S>,
+) -> StackId {
+    // SAFETY: the frames are the thread's own, and one hook at a time uses them.
+    let frames = unsafe { &mut *caller.thread.interpreted.get() };
+    let hash = frames.walk_same(source);
+    match hash.and_then(|hash| caller.session.interner.find(hash.joined(native))) {
+        Some(id) => id,
+        // SAFETY: the registers are the caller's.
+        None => unsafe { walked(caller, native, source) },
+    }
+}
+
+/// The number of both, by a walk.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(never)]
+unsafe fn walked<R: Read, S: Shaped>(
+    caller: &Caller<'_>,
+    native: StackId,
+    source: Source<'_, R, S>,
+) -> StackId {
+    // SAFETY: the frames are the thread's own, and one hook at a time uses them.
+    let frames = unsafe { &mut *caller.thread.interpreted.get() };
+    let walked = frames.walk(source);
+    if let Walked::Known(hash) = walked
+        && let Some(id) = caller.session.interner.find(hash.joined(native))
+    {
+        return id;
+    }
+    if walked == Walked::Nothing {
+        return native;
+    }
+    // SAFETY: the registers are the caller's.
+    unsafe { number_anew(caller, native, walked, source) }.unwrap_or_else(|| {
+        caller.session.head.count_loss(LossReason::InterpretedFrames);
+        native
+    })
+}
+
+/// The number of both, of which something is new; `None` when the interpreted frames cannot be read.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
 #[cold]
 #[inline(never)]
-fn met<R: Read>(
-    capture: &Capture<'_>,
+unsafe fn number_anew<R: Read, S: Shaped>(
+    caller: &Caller<'_>,
+    native: StackId,
+    walked: Walked,
+    source: Source<'_, R, S>,
+) -> Option<StackId> {
+    let Caller { registers, thread, session, epoch } = *caller;
+    // SAFETY: the frames are the thread's own, and one hook at a time uses them.
+    let frames = unsafe { &mut *thread.interpreted.get() };
+    let Some(hash) = define_met(session, frames, source, walked)? else { return Some(native) };
+    let key = hash.joined(native);
+    let known = session.interner.find(key);
+    if known.is_some() {
+        return known;
+    }
+    let (loader, cache) = (program::loader()?, process_rules::pc_cache());
+    let unwinder = Unwinder { loader, cache, known: None };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    // SAFETY: the registers are the caller's.
+    unsafe { composed(&capture, key, Frames { frames, source }) }
+}
+
+/// Defines what a walk has met for the first time, and makes room: the hash of all, if there are frames.
+fn define_met<R: Read, S: Shaped>(
+    session: &Session,
     frames: &mut InterpretedFrames,
-    source: Source<'_, R>,
+    source: Source<'_, R, S>,
     mut walked: Walked,
 ) -> Option<Option<PathHash>> {
-    let session = capture.session;
     loop {
         walked = match walked {
             Walked::Known(hash) => return Some(Some(hash)),
@@ -119,77 +208,63 @@ fn met<R: Read>(
     }
 }
 
-/// Puts both stacks together.
-///
-/// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active.
-#[cold]
-#[inline(never)]
-unsafe fn composed<R: Read>(
-    capture: &Capture<'_>,
-    key: PathHash,
-    frames: &mut InterpretedFrames,
-    source: Source<'_, R>,
-) -> Option<StackId> {
-    let Capture { registers, thread, session, epoch, .. } = *capture;
-    let found = bounds::find(capture)?;
-    let index = found.index.filter(|_| epoch.is_quiet() && frames.find_calls(source))?;
-    let leaf = Leaf { registers, stack: found.range, readable: found.readable, index };
-    // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them; the registers are the caller's,
-    // on the stack that was found, readable as far.
-    let (stacks, walked) = unsafe {
-        let stacks = &mut *thread.stacks.get();
-        let walked = walk_one(capture, stacks, leaf)?;
-        (stacks, walked)
-    };
-    let native = stacks.get(index).filter(|stack| stack.onward().is_none())?;
-    let (cut, all) = (native.cut(), native.walked().len() + frames.len());
-    matches!(walked, Incremental::Walked { .. }).then_some(())?;
-    while stacks.frames.len() < all {
-        stacks.grow_walk(&session.lock).then_some(())?;
-    }
-    let count = merge(stacks, index, frames)?;
-    let mut path = UncachedPath::new(stacks.frames.get_mut(..count)?, stacks.hashes, cut);
-    let hash = path.hash();
-    let id = numbered(&mut path, hash, capture).filter(|id| *id != StackId::UNKNOWN)?;
-    let held = session.lock.hold()?;
-    if modules::epoch().generation() == epoch.generation() {
-        session.interner.alias(key, hash, id, &held);
-    }
-    Some(id)
+/// The frames of CPython on the calling thread's stack.
+struct Frames<'a, R, S> {
+    frames: &'a mut InterpretedFrames,
+    source: Source<'a, R, S>,
 }
 
-/// Writes the frames of both, the leaf first: how many. `None` when interpreted ones belong to no call of the native stack.
-fn merge(stacks: &mut CachedStacks, index: Index, interpreted: &InterpretedFrames) -> Option<usize> {
-    let CachedStacks { own, others, frames, .. } = stacks;
-    let native = match index {
-        Index::Own => &*own,
-        Index::Other(index) => &others.get(index)?.stack,
-    };
-    let (mut left, mut count) = (interpreted.len(), 0);
-    let mut put = |frame: Frame| -> Option<()> {
-        *frames.get_mut(count)? = frame;
-        count += 1;
-        Some(())
-    };
-    for (at, cached) in native.walked().iter().enumerate().rev() {
-        let begin = native.slot(at)?.wrapping_add(8);
-        while let Some(next) = left.checked_sub(1) {
-            let (frame, call) = interpreted.frame(next)?;
-            if call >= native.slot_before(at) {
-                break; // of a call further out
-            }
-            if call < begin {
-                return None;
-            }
-            frame.map_or(Some(()), &mut put)?;
-            left = next;
-        }
-        if cached.frame != Frame::default() {
-            put(cached.frame)?;
-        }
+impl<R: Read, S: Shaped> Interpreted for Frames<'_, R, S> {
+    fn len(&self) -> usize {
+        self.frames.len()
     }
-    (left == 0).then_some(count)
+
+    fn find_calls(&mut self) -> bool {
+        self.frames.find_calls(self.source)
+    }
+
+    /// Where the loop has no record of its calls each of them runs the next frame, and there are as many; else a frame
+    /// knows its call.
+    fn merge(&self, stacks: &mut CachedStacks, index: Index) -> Option<usize> {
+        let Source { shape, loop_code, .. } = self.source;
+        let loop_code = (shape.shape().chain == Chain::Unrecorded).then_some(loop_code);
+        let CachedStacks { own, others, frames, .. } = stacks;
+        let native = match index {
+            Index::Own => &*own,
+            Index::Other(index) => &others.get(index)?.stack,
+        };
+        let (mut left, mut count) = (self.frames.len(), 0);
+        let mut put = |frame: Frame| -> Option<()> {
+            *frames.get_mut(count)? = frame;
+            count += 1;
+            Some(())
+        };
+        for (at, cached) in native.walked().iter().enumerate().rev() {
+            let begin = native.slot(at)?.wrapping_add(8);
+            if let Some((first, end)) = loop_code {
+                // The call is the instruction before.
+                if (first..end).contains(&(cached.frame.address() as usize).wrapping_sub(1)) {
+                    left = left.checked_sub(1)?;
+                    put(self.frames.frame(left)?.0?)?;
+                }
+            } else {
+                while let Some(next) = left.checked_sub(1) {
+                    let (frame, call) = self.frames.frame(next)?;
+                    if let Some(frame) = frame {
+                        if call >= native.slot_before(at) {
+                            break; // of a call further out
+                        }
+                        put(frame).filter(|()| call >= begin)?;
+                    }
+                    left = next;
+                }
+            }
+            if cached.frame != Frame::default() {
+                put(cached.frame)?;
+            }
+        }
+        (left == 0).then_some(count)
+    }
 }
 
 /// Takes the place of what frees a code object: it is forgotten, so that another one in its place is told apart.

@@ -4,17 +4,19 @@
 //!   on the thread's own stack    walk incrementally, number of the leaf's path      almost always
 //!   on another one               the same, after a look that it is there            fibers
 //!   on one after another         the same for each of them                          split stacks
-//!   with an interpreter          the number of that and of its frames together          Python
+//!   with an interpreter          the number of that and of its frames together          Python, PHP
 //!   unusual, or a dlclose runs   walk from the beginning, cache nothing
 //! ```
 
 mod bounds;
 mod capture;
 mod chain;
+mod composed;
 mod define;
 mod fast;
 mod interpreted;
 mod native;
+mod php;
 mod slow;
 mod stacks_met;
 mod verify;

@@ -6,6 +6,7 @@ mod cached_stacks;
 mod counts;
 mod current;
 pub mod hook_flags;
+mod named_modules;
 mod other_stacks;
 mod sampling;
 mod sections;

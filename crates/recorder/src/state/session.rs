@@ -9,6 +9,7 @@ use super::threads::Threads;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
 use crate::interpreter::met::Defined;
+use crate::interpreter::php::names::PhpFunctions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::clock;
@@ -47,6 +48,8 @@ pub(crate) struct Session {
     pub interpreters: Defined,
     /// What is known of functions that an interpreter runs.
     pub functions: Functions,
+    /// The same of PHP's, and where its loop's registers are.
+    pub php: PhpFunctions,
     /// Numbers of names.
     pub names: Names,
     /// Numbers of sampling rates.

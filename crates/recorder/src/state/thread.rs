@@ -13,9 +13,11 @@ use heapscribe_wire::operation::ThreadRecord;
 use super::backoff::Backoff;
 use super::cached_stacks::CachedStacks;
 use super::counts::Counts;
+use super::named_modules::NamedModules;
 use super::sampling::Sampling;
 use super::sections::Sections;
 use crate::interpreter::chain::InterpretedFrames;
+use crate::interpreter::php::chain::PhpFrames;
 use crate::live::RegionCache;
 use crate::log::OpenChunk;
 use crate::unwind::StackRange;
@@ -69,10 +71,14 @@ pub(crate) struct Thread {
     pub sampling: Sampling,
     /// The sampling rate of the events last written into its chunk.
     pub chunk_rate: Cell<RateId>,
+    /// Modules that it found named.
+    pub named_modules: NamedModules,
     /// Its cached stacks.
     pub stacks: UnsafeCell<CachedStacks>,
     /// The frames of an interpreter that it runs.
     pub interpreted: UnsafeCell<InterpretedFrames>,
+    /// The same of PHP.
+    pub php: UnsafeCell<PhpFrames>,
     /// Captures of its stack, as far as they are counted for the cross-check.
     pub captures: Cell<u32>,
 }
@@ -106,6 +112,7 @@ impl Thread {
             (&raw mut (*thread).sampling).write(Sampling::new());
             (&raw mut (*thread).stacks).write(UnsafeCell::new(stacks));
             (&raw mut (*thread).interpreted).write(UnsafeCell::new(InterpretedFrames::default()));
+            (&raw mut (*thread).php).write(UnsafeCell::new(PhpFrames::default()));
             place.as_ref()
         }
     }

@@ -21,6 +21,7 @@ pub(crate) use skip::skip;
 mod compiled;
 mod counts;
 pub mod heaps;
+pub mod interpreted;
 pub mod libraries;
 mod skip;
 pub mod static_program;
