@@ -8,10 +8,8 @@ use heapscribe_session::inspect;
 
 use crate::output::Output;
 
-/// The number of the first; 0 is that of the table of a process's end.
-const FIRST: u32 = 1;
-
-/// Writes those of a session; what was wrong with them.
+/// Writes those of a session, under the numbers that they have there, from 1 on (0 is that of the table of a process's
+/// end): those of a child begin where its parent's ended. What was wrong with them.
 pub(crate) fn write(directory: &Path, process: ProcessIndex, output: &mut Output) -> Vec<String> {
     let files = inspect::list_named(directory);
     if files.is_empty() {
@@ -22,9 +20,9 @@ pub(crate) fn write(directory: &Path, process: ProcessIndex, output: &mut Output
         Err(e) => return vec![format!("the named snapshots are lost: {e:#}")],
     };
     let mut problems = Vec::new();
-    for (number, file) in (FIRST..).zip(files) {
+    for file in files {
         match file.read(&session) {
-            Ok(snapshot) => problems.extend(output.live(process, &snapshot, number, LiveRole::Snapshot).1),
+            Ok(snapshot) => problems.extend(output.live(process, &snapshot, file.id, LiveRole::Snapshot).1),
             Err(e) => problems.push(format!("the snapshot {} is lost: {e:#}", file.name)),
         }
     }

@@ -128,10 +128,10 @@ pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
     Access, AddressSymbols, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus,
     FreeKind, FreeRange, HeapInfo, HeapLayout, HeapSample, HowEnded, ListsRead, LiveBlock, LiveRole,
-    LiveTable, Mapping, MemoryMap, MemorySample, ModeChange, ModuleSymbols, OwnPeak, PageRun, Process,
-    ProcessEnd, ProcessIndex, ProcessInfo, RESIDENT_PARTS, RealTimeRules, ResidentSample, SectionLeft,
-    SessionEnd, SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded, UnrecordedProgram,
-    UnrecordedReason,
+    LiveTable, Mapping, MemoryMap, MemorySample, ModeChange, ModuleSymbols, OwnPeak, POOL_END_BYTES,
+    POOL_FRONT_BYTES, PageRun, Process, ProcessEnd, ProcessIndex, ProcessInfo, RESIDENT_PARTS, RealTimeRules,
+    ResidentSample, SectionLeft, SessionEnd, SessionInfo, Stage, SymbolFrame, SymbolSource, Unrecorded,
+    UnrecordedProgram, UnrecordedReason, huge_page_bytes,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

@@ -15,6 +15,7 @@ fn start(heap: &'static TlsfHeap) -> Start {
     let config = configuration();
     heap.configure(config);
     HEAP.describe(Line::blank().text(b"tlsf"), description(&config));
+    HEAP.describe_pools(heap.pools_address());
     let has_started = heap.start();
     let stats = heap.stats();
     if !has_started || stats.pool_bytes < config.pool_bytes as u64 / 2 {

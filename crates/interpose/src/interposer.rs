@@ -167,6 +167,11 @@ impl<H: Heap + 'static> Interposer<H> {
         self.statistics.describe(name, configuration);
     }
 
+    /// Where the address of the heap's newest pool stands, for those who look for pools from outside: in `start`.
+    pub fn describe_pools(&self, address: usize) {
+        self.statistics.describe_pools(address);
+    }
+
     /// Counts a call; each 256th of a thread publishes statistics.
     #[inline(always)]
     pub fn count_call(&'static self) {

@@ -13,7 +13,7 @@
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use heapscribe_alloc::stats::Stats;
 use heapscribe_nolibc::clock::monotonic_ns;
@@ -67,6 +67,8 @@ pub(crate) struct StatisticsFile {
     page: AtomicPtr<Page>,
     directory: Once<[u8; DIRECTORY_BYTES]>,
     description: Once<Description>,
+    /// Where the heap has the address of its newest pool; 0 when not known.
+    pools_address: AtomicUsize,
     /// The heap's name when it was not described.
     name: &'static str,
 }
@@ -75,12 +77,18 @@ impl StatisticsFile {
     /// Of a heap with this name.
     pub(crate) const fn new(name: &'static str) -> StatisticsFile {
         let page = AtomicPtr::new(ptr::null_mut());
-        StatisticsFile { page, directory: Once::new(), description: Once::new(), name }
+        let pools_address = AtomicUsize::new(0);
+        StatisticsFile { page, directory: Once::new(), description: Once::new(), pools_address, name }
     }
 
     /// What the heap is called and how it is configured, before [`StatisticsFile::begin`].
     pub(crate) fn describe(&self, name: Line, configuration: Line) {
         self.description.set(Description { name, configuration });
+    }
+
+    /// Where the heap has the address of its newest pool, before [`StatisticsFile::begin`].
+    pub(crate) fn describe_pools(&self, address: usize) {
+        self.pools_address.store(address, Ordering::Relaxed);
     }
 
     /// Makes the first process's file, if there is a directory for it.
@@ -181,6 +189,7 @@ impl StatisticsFile {
             created_mono_ns,
             pid_namespace: sys::pid_namespace(),
             is_passing,
+            pools_address: self.pools_address.load(Ordering::Relaxed) as u64,
             name: description.map_or(self.name.as_bytes(), |it| it.name.as_bytes()),
             configuration: description.map_or(b"", |it| it.configuration.as_bytes()),
             exe: exe.get(..exe_bytes).unwrap_or_default(),

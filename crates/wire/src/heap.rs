@@ -5,6 +5,7 @@
 //!   0 magic u64   8 version u32   12 pid u32   16 created mono u64   24 inode of the pid namespace u64
 //!  32 parent pid u32              36 flags u32 (1: the program's own heap serves, which has no statistics)
 //!  40 bytes of the name u16       42 bytes of the configuration u16   44 bytes of the path u16
+//!  48 where the process has the address of its heap's newest pool u64, 0 when not known
 //!  64 what changes, see [`state`]
 //! 256 name                       320 configuration                  512 path of the program
 //! ```
@@ -52,6 +53,9 @@ pub struct About<'a> {
     pub pid_namespace: u64,
     /// Whether the program's own heap serves.
     pub is_passing: bool,
+    /// Where the process has the address of its heap's newest pool, of which the first word is that of the pool before; 0
+    /// when not known.
+    pub pools_address: u64,
     /// What the heap is called.
     pub name: &'a [u8],
     /// Its configuration.
@@ -103,6 +107,7 @@ impl<'a> About<'a> {
         put(24, &self.pid_namespace.to_le_bytes());
         put(32, &self.parent_pid.to_le_bytes());
         put(36, &(if self.is_passing { FLAG_PASSING } else { 0 }).to_le_bytes());
+        put(48, &self.pools_address.to_le_bytes());
         let texts = [(self.name, NAME), (self.configuration, CONFIGURATION), (self.exe, EXE)];
         for (n, (text, room)) in texts.into_iter().enumerate() {
             let text = text.get(..room.len()).unwrap_or(text);
@@ -140,6 +145,7 @@ impl<'a> About<'a> {
             created_mono_ns: number(16, 8),
             pid_namespace: number(24, 8),
             is_passing: number(36, 4) & u64::from(FLAG_PASSING) != 0,
+            pools_address: number(48, 8),
             name: text(40, NAME)?,
             configuration: text(42, CONFIGURATION)?,
             exe: text(44, EXE)?,

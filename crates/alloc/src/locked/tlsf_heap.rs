@@ -94,6 +94,11 @@ impl TlsfHeap {
         is_new
     }
 
+    /// Where the address of its newest pool stands.
+    pub fn pools_address(&self) -> usize {
+        Tlsf::pools_address(self.tlsf_unlocked())
+    }
+
     /// Checks that the heap's headers, lists and counts agree. Holds the lock for as long as there are blocks: for
     /// tests.
     pub fn check(&self) -> Result<(), Flaw> {

@@ -60,6 +60,11 @@ impl Tlsf {
         }
     }
 
+    /// Where a heap has the address of its newest pool, which has that of the one before: for those who read from outside.
+    pub fn pools_address(this: *const Tlsf) -> usize {
+        this as usize + core::mem::offset_of!(Tlsf, pools)
+    }
+
     /// Adds an area of memory. `false` when it is too small or too large to be a pool.
     ///
     /// # Safety

@@ -31,7 +31,9 @@ pub(super) struct Pool {
     end: usize,
 }
 
-/// All pools of a heap. They are never removed, so they may be read while one is added.
+/// All pools of a heap. They are never removed, so they may be read while one is added, also by another process: it is the
+/// address of the newest.
+#[repr(transparent)]
 #[derive(Debug)]
 pub(super) struct Pools(AtomicPtr<Pool>);
 

@@ -16,16 +16,11 @@ pub(super) const MIMALLOC_CLASSED_BYTES_MAX: u64 = 128 << 10;
 pub(super) const CLASS_STEP_BYTES: u64 = 16;
 /// The smallest class.
 pub(super) const CLASS_BYTES_MIN: u64 = 8;
-/// What the pool heap takes at the begin of a pool, and at its end.
-pub(super) const POOL_FRONT_BYTES: u64 = 24;
-pub(super) const POOL_END_BYTES: u64 = 8;
 /// An arena grows in pieces of this size, aligned to it.
 pub(super) const ARENA_BYTES: u64 = 64 << 20;
 /// A block of this size outside of all arenas has a mapping of its own, however it is aligned: the least that glibc's
 /// threshold is unless the program lowers it.
 pub(super) const MAPPED_BYTES_MIN: u64 = 128 << 10;
-/// Bytes of a huge page.
-pub(super) const HUGE_BYTES: u64 = 2 << 20;
 
 /// A page is nearly empty when blocks, headers and rounding take at most this many quarters of it.
 pub const PINNED_MAX_QUARTERS: u64 = 3;

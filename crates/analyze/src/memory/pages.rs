@@ -1,14 +1,13 @@
-//! Which pages are in memory. A page has the size of the kernel's pages, or 2 MiB where the kernel has put huge pages: that
-//! is known of a mapping whose aligned pieces of 2 MiB that are all in memory are as many as it has huge pages.
+//! Which pages are in memory. A page has the size of the kernel's pages, or, of 4 KiB, 2 MiB where the kernel has put huge pages: that
+//! is known of a mapping whose aligned pieces of that size that are all in memory are as many as it has huge pages.
 
-use heapscribe_formats::{Mapping, PageRun};
-
-use super::limits::HUGE_BYTES;
+use heapscribe_formats::{Mapping, PageRun, huge_page_bytes};
 
 /// Pages in memory, by address.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     page_bytes: u64,
+    huge_bytes: u64,
     /// From and to, in memory, neither touching nor overlapping.
     runs: Vec<(u64, u64)>,
     /// From and to, in huge pages.
@@ -37,7 +36,8 @@ impl Pages {
                 _ => merged.push((from, to)),
             }
         }
-        let mut pages = Pages { page_bytes, runs: merged, huge: Vec::new() };
+        let mut pages =
+            Pages { page_bytes, huge_bytes: huge_page_bytes(page_bytes), runs: merged, huge: Vec::new() };
         let huge = mappings.iter().filter(|of| of.huge_bytes > 0).filter_map(|of| pages.huge_of(of));
         pages.huge = huge.flatten().collect();
         pages.huge.sort_unstable();
@@ -48,7 +48,7 @@ impl Pages {
     fn huge_of(&self, of: &Mapping) -> Option<Vec<(u64, u64)>> {
         let mut found = Vec::new();
         for (from, to) in self.within(of.start, of.end) {
-            let (from, to) = (from.next_multiple_of(HUGE_BYTES), to / HUGE_BYTES * HUGE_BYTES);
+            let (from, to) = (from.next_multiple_of(self.huge_bytes), to / self.huge_bytes * self.huge_bytes);
             found.extend((from < to).then_some((from, to)));
         }
         let bytes: u64 = found.iter().map(|(from, to)| to - from).sum();
@@ -73,7 +73,7 @@ impl Pages {
         let is_resident = self.runs.get(run).is_some_and(|run| run.0 <= address);
         let huge = self.huge.partition_point(|run| run.1 <= address);
         let is_huge = self.huge.get(huge).is_some_and(|run| run.0 <= address);
-        let bytes = if is_huge { HUGE_BYTES } else { self.page_bytes };
+        let bytes = if is_huge { self.huge_bytes } else { self.page_bytes };
         PageAt { start: address / bytes * bytes, bytes, is_resident }
     }
 
@@ -91,6 +91,7 @@ mod tests {
     use super::*;
 
     const PAGE: u64 = 4096;
+    const HUGE_BYTES: u64 = 2 << 20;
 
     fn run(start: u64, pages: u64) -> PageRun {
         PageRun { start, pages, is_swapped: false }

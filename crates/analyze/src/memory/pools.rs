@@ -1,11 +1,11 @@
 //! The pools of our pool heap, of which each free block is known: what is in blocks, what is free, and what neither is, as
 //! threads cache it. A pool begins and ends with pieces of the heap's own, by which it is found here.
 
-use heapscribe_formats::{FreeKind, FreeRange};
+use heapscribe_formats::{FreeKind, FreeRange, POOL_END_BYTES, POOL_FRONT_BYTES};
 
 use super::answer::PoolFigures;
 use super::extents::Extent;
-use super::limits::{HEADER_BYTES, POOL_END_BYTES, POOL_FRONT_BYTES};
+use super::limits::HEADER_BYTES;
 use super::pages::Pages;
 
 /// Sums up pools.

@@ -27,10 +27,15 @@ fn map() -> MemoryMap {
 }
 
 fn answer(blocks: &[Placed], resident: &[bool]) -> Memory {
+    answer_with_huge(blocks, resident, 0)
+}
+
+/// Of a heap of which the kernel says that so many bytes are in huge pages.
+fn answer_with_huge(blocks: &[Placed], resident: &[bool], huge_bytes: u64) -> Memory {
     let pages = (0..).zip(resident).filter(|(_, is_resident)| **is_resident);
     let runs: Vec<_> =
         pages.map(|(n, _)| PageRun { start: START + n * PAGE, pages: 1, is_swapped: false }).collect();
-    let mappings = [heap_mapping(runs.len() as u64 * PAGE)];
+    let mappings = [Mapping { huge_bytes, ..heap_mapping(runs.len() as u64 * PAGE) }];
     explain(&Seen { map: &map(), mappings: &mappings, runs: &runs, free: &[], blocks, is_sampled: false })
 }
 
@@ -40,6 +45,24 @@ fn cells(blocks: &[Placed], resident: &[bool]) -> PageMap {
         pages.map(|(n, _)| PageRun { start: START + n * PAGE, pages: 1, is_swapped: false }).collect();
     let mappings = [heap_mapping(runs.len() as u64 * PAGE)];
     page_map(&Seen { map: &map(), mappings: &mappings, runs: &runs, free: &[], blocks, is_sampled: false })
+}
+
+/// What a table of pages of `PAGE` maps: the heap is three of these.
+const HUGE_PAGES: u64 = PAGE / 8;
+
+/// Pages in memory with their sizes, where those that may be huge are.
+fn pages(resident: &[bool], are_huge: bool) -> Vec<(u64, u64)> {
+    let mut pages = Vec::new();
+    for (huge, of_huge) in (0..).zip(resident.chunks(HUGE_PAGES as usize)) {
+        let start = START + huge * HUGE_PAGES * PAGE;
+        if are_huge && of_huge.iter().all(|is_resident| *is_resident) {
+            pages.push((start, HUGE_PAGES * PAGE));
+            continue;
+        }
+        let small = (0..).zip(of_huge).filter(|(_, is_resident)| **is_resident);
+        pages.extend(small.map(|(n, _)| (start + n * PAGE, PAGE)));
+    }
+    pages
 }
 
 /// Whose a byte of the heap is, and whether it is one that was asked for.
@@ -60,26 +83,25 @@ fn owners(blocks: &[Placed]) -> Owners {
 /// Parts by name, and of each stack its blocks, live bytes and charge in pages that are nearly empty.
 type Twin = (BTreeMap<PartName, u64>, BTreeMap<u32, (u64, u64, f64)>);
 
-fn twin(blocks: &[Placed], resident: &[bool]) -> Twin {
+fn twin(blocks: &[Placed], pages: &[(u64, u64)]) -> Twin {
     let owners = owners(blocks);
     let last = owners.keys().last().copied();
     let mut parts: BTreeMap<PartName, u64> = BTreeMap::new();
     let mut counted: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
     let mut charges: BTreeMap<u32, (u64, u64, f64)> = BTreeMap::new();
-    for page in (0..PAGES).filter(|page| resident[*page as usize]) {
-        let start = START + page * PAGE;
-        let of_page: Vec<_> = owners.range(start..start + PAGE).map(|(_, of)| *of).collect();
+    for &(start, bytes) in pages {
+        let of_page: Vec<_> = owners.range(start..start + bytes).map(|(_, of)| *of).collect();
         let mut add = |part, bytes: usize| *parts.entry(part).or_default() += bytes as u64;
         if of_page.is_empty() {
             let is_above = last.is_some_and(|last| start > last);
-            add(if is_above { PartName::FreePagesAtTop } else { PartName::FreePages }, PAGE as usize);
+            add(if is_above { PartName::FreePagesAtTop } else { PartName::FreePages }, bytes as usize);
             continue;
         }
         let live = of_page.iter().filter(|(_, is_live)| *is_live).count();
         add(PartName::Live, live);
         add(PartName::Rounding, of_page.len() - live);
-        add(PartName::FreeInUsedPages, PAGE as usize - of_page.len());
-        if of_page.len() as u64 * 4 > PAGE * 3 {
+        add(PartName::FreeInUsedPages, bytes as usize - of_page.len());
+        if of_page.len() as u64 * 4 > bytes * 3 {
             continue;
         }
         let mut in_page: BTreeMap<usize, u64> = BTreeMap::new();
@@ -87,10 +109,10 @@ fn twin(blocks: &[Placed], resident: &[bool]) -> Twin {
             .iter()
             .for_each(|(block, is_live)| *in_page.entry(*block).or_default() += u64::from(*is_live));
         let sum: u64 = in_page.values().map(|bytes| (*bytes).max(1)).sum();
-        for (block, bytes) in in_page {
+        for (block, live_bytes) in in_page {
             let of = charges.entry(blocks[block].node).or_default();
-            of.1 += bytes;
-            of.2 += (PAGE * bytes.max(1)) as f64 / sum as f64;
+            of.1 += live_bytes;
+            of.2 += (bytes * live_bytes.max(1)) as f64 / sum as f64;
             counted.entry(blocks[block].node).or_default().insert(block);
         }
     }
@@ -100,19 +122,24 @@ fn twin(blocks: &[Placed], resident: &[bool]) -> Twin {
 }
 
 /// What is resident in pages of which each byte that is owned is of these stacks, and what their blocks take in all pages.
-fn back(blocks: &[Placed], resident: &[bool], gone: &BTreeSet<u32>) -> (u64, u64) {
+fn back(blocks: &[Placed], pages: &[(u64, u64)], gone: &BTreeSet<u32>) -> (u64, u64) {
     let owners = owners(blocks);
     let (mut back, mut taken) = (0, 0);
-    for page in (0..PAGES).filter(|page| resident[*page as usize]) {
-        let start = START + page * PAGE;
+    for &(start, bytes) in pages {
         let mut nodes =
-            owners.range(start..start + PAGE).map(|(_, (block, _))| blocks[*block].node).peekable();
+            owners.range(start..start + bytes).map(|(_, (block, _))| blocks[*block].node).peekable();
         let has_some = nodes.peek().is_some();
         let nodes: Vec<_> = nodes.collect();
         taken += nodes.iter().filter(|node| gone.contains(node)).count() as u64;
-        back += if has_some && nodes.iter().all(|node| gone.contains(node)) { PAGE } else { 0 };
+        back += if has_some && nodes.iter().all(|node| gone.contains(node)) { bytes } else { 0 };
     }
     (back, taken)
+}
+
+/// Which pages are in memory; of what may be a huge page mostly all of them.
+fn resident() -> impl Strategy<Value = Vec<bool>> {
+    let huge = || prop_oneof![Just(vec![true; HUGE_PAGES as usize]), vec(any::<bool>(), HUGE_PAGES as usize)];
+    vec(huge(), (PAGES / HUGE_PAGES) as usize).prop_map(|huge| huge.concat())
 }
 
 /// Blocks of a heap, by address, that may overlap as they do in a copy of no one instant.
@@ -138,10 +165,13 @@ proptest! {
     #[test]
     fn every_byte_is_counted_once_and_every_page_is_charged_in_whole(
         blocks in blocks(),
-        resident in vec(any::<bool>(), PAGES as usize),
+        resident in resident(),
+        are_huge in any::<bool>(),
     ) {
-        let memory = answer(&blocks, &resident);
-        let (parts, charges) = twin(&blocks, &resident);
+        let pages = pages(&resident, are_huge);
+        let huge_bytes = pages.iter().map(|(_, bytes)| *bytes).filter(|bytes| *bytes > PAGE).sum();
+        let memory = answer_with_huge(&blocks, &resident, huge_bytes);
+        let (parts, charges) = twin(&blocks, &pages);
         let found = memory.parts.iter().filter(|part| part.bytes > 0).map(|part| (part.name, part.bytes));
         prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), parts);
         prop_assert_eq!(memory.parts.iter().map(|part| part.bytes).sum::<u64>(), memory.resident_bytes);
@@ -155,9 +185,9 @@ proptest! {
         }
         let mut gone = BTreeSet::new();
         for of in &memory.pinned {
-            prop_assert_eq!(of.alone_bytes, back(&blocks, &resident, &BTreeSet::from([of.node.0])).0);
+            prop_assert_eq!(of.alone_bytes, back(&blocks, &pages, &BTreeSet::from([of.node.0])).0);
             gone.insert(of.node.0);
-            let (back, taken) = back(&blocks, &resident, &gone);
+            let (back, taken) = back(&blocks, &pages, &gone);
             prop_assert_eq!(of.with_previous_bytes, back);
             prop_assert_eq!(of.in_pool_bytes, back.saturating_sub(taken.next_multiple_of(PAGE)));
         }

@@ -28,6 +28,13 @@ pub struct MemoryMap {
     pub free: u64,
 }
 
+/// Bytes of a huge page where pages have so many: what one table of pages maps, 2 MiB for 4 KiB.
+pub fn huge_page_bytes(page_bytes: u64) -> u64 {
+    const ENTRY_BYTES: u64 = 8;
+    const BYTES_MAX: u64 = 1 << 30;
+    (page_bytes.saturating_mul(page_bytes) / ENTRY_BYTES).min(BYTES_MAX).max(page_bytes).max(1)
+}
+
 /// Whether a heap's lists of free memory were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ListsRead {
@@ -50,6 +57,11 @@ pub struct FreeRange {
     /// Where the heap has it.
     pub kind: FreeKind,
 }
+
+/// Bytes that our pool heap takes at the begin of a pool: the next pool, the end, and a word that is not used.
+pub const POOL_FRONT_BYTES: u64 = 24;
+/// Bytes that it takes at the end: a header.
+pub const POOL_END_BYTES: u64 = 8;
 
 /// Where a heap has free memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

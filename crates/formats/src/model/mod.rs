@@ -21,7 +21,10 @@ pub use self::ended_images::{EndedImages, UNKNOWN};
 pub use self::entry::ChunkEntry;
 pub use self::evicted::Evicted;
 pub use self::live_table::{LiveBlock, LiveRole, LiveTable};
-pub use self::memory_map::{Access, FreeKind, FreeRange, HeapLayout, ListsRead, Mapping, MemoryMap, PageRun};
+pub use self::memory_map::{
+    Access, FreeKind, FreeRange, HeapLayout, ListsRead, Mapping, MemoryMap, POOL_END_BYTES, POOL_FRONT_BYTES,
+    PageRun, huge_page_bytes,
+};
 pub use self::process::{
     HowEnded, ModeChange, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };

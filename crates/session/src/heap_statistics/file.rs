@@ -28,6 +28,8 @@ pub struct HeapStatistics {
     pub pid_namespace: u64,
     /// Whether the program's own heap serves, which has no statistics.
     pub is_passing: bool,
+    /// Where the process has the address of its heap's newest pool; 0 when not known.
+    pub pools_address: u64,
     /// The heap.
     pub name: String,
     /// How it was set up.
@@ -73,6 +75,7 @@ impl HeapStatisticsFile {
             created_mono_ns: about.created_mono_ns,
             pid_namespace: about.pid_namespace,
             is_passing: about.is_passing,
+            pools_address: about.pools_address,
             name: text(about.name),
             configuration: text(about.configuration),
             exe: text(about.exe),

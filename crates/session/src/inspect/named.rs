@@ -49,7 +49,8 @@ pub fn list(directory: &Path) -> Vec<NamedFile> {
 }
 
 fn look(path: &Path) -> Option<NamedFile> {
-    let id = path.file_name()?.to_str()?.strip_prefix(FILE_PREFIX)?.parse().ok()?;
+    let number = path.file_name()?.to_str()?.strip_prefix(FILE_PREFIX)?;
+    let id = number.parse().ok().filter(|id: &u32| *id != 0 && id.to_string() == number)?;
     let mut bytes = [0; HEADER_BYTES];
     let n = read_up_to(&open_file(path, false)?, &mut bytes, 0);
     let named = Named::parse(&bytes[..n]).ok()?;

@@ -4,6 +4,7 @@
 //! ```text
 //!   kind     which heap, by the library that is loaded
 //!   pools    the pools of our pool heap, and the free blocks in them
+//!   borders  mappings that they share with other memory, cut in two
 //!   own      which mappings are another heap's, with or without a block in them
 //! ```
 //! *Refuses* to call the heap: `mallctl`, `mi_process_info` and the like take locks that the program's threads take, too, and
@@ -11,6 +12,7 @@
 //! and a thread that is killed may all be in the midst of one. So figures that only the heap has are not given, and those
 //! that can be read are what they are in memory.
 
+mod borders;
 mod kind;
 mod own;
 mod pools;
@@ -36,13 +38,15 @@ pub(crate) fn look(
         own::mark(memory, map, layout);
         return (layout, FreeMemory::default());
     }
-    let found = pools::find(memory, map);
-    for mapping in &mut map.mappings {
-        mapping.is_heap = found.iter().any(|pool| pool.start < mapping.end && mapping.start < pool.end);
-    }
+    let newest = statistics.map_or(0, |of| of.pools_address);
+    let (found, are_all) = pools::find(memory, map, newest);
+    borders::cut(map, &found);
     if !with_lists || found.is_empty() {
         return (layout, FreeMemory::default());
     }
     let (ranges, is_whole) = pools::free(memory, &found);
-    (layout, FreeMemory { lists: if is_whole { ListsRead::Whole } else { ListsRead::InPart }, ranges })
+    (
+        layout,
+        FreeMemory { lists: if are_all && is_whole { ListsRead::Whole } else { ListsRead::InPart }, ranges },
+    )
 }

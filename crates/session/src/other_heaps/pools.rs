@@ -1,23 +1,21 @@
 //! The pools of our pool heap, read from outside (`alloc/src/tlsf/pool.rs` and `block.rs` say how they lie in memory), and
 //! the free blocks in them. What a thread caches is no free block of a pool, and neither is a deferred free.
 //!
+//! Pools are found as the heap finds them: its statistics say where the address of the newest stands, and each has that of
+//! the one before. Mappings say nothing of where a pool begins: the kernel merges it with memory that the program maps
+//! beside it.
+//!
 //! *Guarantees:* blocks lead from the begin of a pool to its end, or the pool counts as not read. A program that allocates
 //! meanwhile changes headers while they are read: then it is tried again, a few times.
 
-use heapscribe_formats::model::{FreeKind, FreeRange, Mapping};
+use heapscribe_formats::model::{FreeKind, FreeRange, Mapping, POOL_END_BYTES, POOL_FRONT_BYTES};
 
 use crate::memory_map::ProcessMap;
 use crate::remote::Remote;
 
-/// Bytes before the header of a pool's first block: the next pool, the end, and a word that is not used.
-const FRONT_BYTES: u64 = 24;
-/// Bytes of the header at the end.
-const END_BYTES: u64 = 8;
 const GRANULE: u64 = 16;
 const TOTAL_MIN: u64 = 32;
 const FREE: u64 = 1;
-/// Pools are mapped in whole pages.
-const PAGE_BYTES: u64 = 4096;
 /// Pools that are looked for, and blocks that are walked over in all of them.
 const POOLS_MAX: usize = 1 << 12;
 const BLOCKS_MAX: u64 = 1 << 26;
@@ -33,31 +31,35 @@ pub(super) struct Pool {
     pub(super) end: u64,
 }
 
-/// All pools, by address: those at the begins of mappings and behind each other, as neighbours are one mapping, and those that
-/// pools name.
-pub(super) fn find(memory: &mut Remote, map: &ProcessMap) -> Vec<Pool> {
+/// All pools, by address, and whether the first was reached: from the newest on, whose address stands at `newest`. One
+/// that was added after the mappings were read is left out.
+pub(super) fn find(memory: &mut Remote, map: &ProcessMap, newest: u64) -> (Vec<Pool>, bool) {
     let mut found: Vec<Pool> = Vec::new();
-    let mut named = Vec::new();
-    for mapping in map.mappings.iter().filter(|of| is_possible(of)) {
-        let mut at = mapping.start;
-        while let Some((pool, next)) = is_in_memory(map, at).then(|| pool_at(memory, at, mapping)).flatten() {
+    let mut next = (newest != 0).then(|| memory.word(newest)).flatten();
+    for _ in 0..POOLS_MAX {
+        let Some(at) = next.filter(|at| *at != 0) else { break };
+        let Some((pool, before)) = pool_at(memory, at) else { break };
+        if is_mapped(map, pool) {
             found.push(pool);
-            named.push(next);
-            at = pool.end.next_multiple_of(PAGE_BYTES);
         }
-    }
-    while let Some(at) = named.pop() {
-        let is_known = found.iter().any(|pool| pool.start == at);
-        let mapping = map.mappings.iter().find(|of| is_possible(of) && of.start <= at && at < of.end);
-        let (Some(mapping), false, true) = (mapping, is_known, found.len() < POOLS_MAX) else { continue };
-        if let Some((pool, next)) = pool_at(memory, at, mapping) {
-            found.push(pool);
-            named.push(next);
-        }
+        next = Some(before);
     }
     found.sort_unstable();
     found.dedup_by(|next, before| next.start < before.end);
-    found
+    (found, next == Some(0))
+}
+
+/// Whether all of a pool is memory that may be one.
+fn is_mapped(map: &ProcessMap, pool: Pool) -> bool {
+    let first = map.mappings.partition_point(|of| of.end <= pool.start);
+    let mut at = pool.start;
+    for of in map.mappings.iter().skip(first).take_while(|of| of.start <= pool.end) {
+        if of.start > at || !is_possible(of) {
+            break;
+        }
+        at = of.end;
+    }
+    at >= pool.end
 }
 
 fn is_possible(of: &Mapping) -> bool {
@@ -65,22 +67,16 @@ fn is_possible(of: &Mapping) -> bool {
     of.access.read && of.access.write && !of.access.shared && !of.is_recorder && !is_named
 }
 
-/// What is not in memory is not touched: it would be looked up, and a page of zeros mapped for it.
-fn is_in_memory(map: &ProcessMap, at: u64) -> bool {
-    let run = map.runs.partition_point(|run| run.start + run.pages * map.page_bytes <= at);
-    map.runs.get(run).is_some_and(|run| run.start <= at && !run.is_swapped)
-}
-
-/// The pool that begins here, if one does, and the one that it names.
-fn pool_at(memory: &mut Remote, start: u64, of: &Mapping) -> Option<(Pool, u64)> {
-    let (next, end) = (memory.word(start)?, memory.word(start + 8)?);
-    let is_pool = start < end && end <= of.end && (end - start).is_multiple_of(GRANULE);
-    if !is_pool || end - start < FRONT_BYTES + TOTAL_MIN + END_BYTES || !next.is_multiple_of(GRANULE) {
+/// The pool that begins here, if one does, and the one that was added before it.
+fn pool_at(memory: &mut Remote, start: u64) -> Option<(Pool, u64)> {
+    let (next, end) = (memory.word(start)?, memory.word(start.checked_add(8)?)?);
+    let bytes = end.checked_sub(start).filter(|bytes| bytes.is_multiple_of(GRANULE))?;
+    let blocks_bytes = bytes.checked_sub(POOL_FRONT_BYTES + POOL_END_BYTES)?;
+    if !next.is_multiple_of(GRANULE) {
         return None;
     }
-    let total = total(memory.word(start + FRONT_BYTES)?);
-    let is_block = total >= TOTAL_MIN && total <= end - start - FRONT_BYTES - END_BYTES;
-    let ends = total_is_end(memory.word(end - END_BYTES)?);
+    let is_block = (TOTAL_MIN..=blocks_bytes).contains(&total(memory.word(start + POOL_FRONT_BYTES)?));
+    let ends = total_is_end(memory.word(end - POOL_END_BYTES)?);
     (is_block && ends).then_some((Pool { start, end }, next))
 }
 
@@ -114,8 +110,8 @@ pub(super) fn free(memory: &mut Remote, pools: &[Pool]) -> (Vec<FreeRange>, bool
 /// `None` where headers do not lead from the begin to the end.
 fn walk(memory: &mut Remote, pool: Pool, left: &mut u64, out: &mut Vec<FreeRange>) -> Option<()> {
     let Pool { start, end } = pool;
-    out.push(FreeRange { start, bytes: FRONT_BYTES, kind: FreeKind::Own });
-    let (mut at, end) = (start + FRONT_BYTES, end - END_BYTES);
+    out.push(FreeRange { start, bytes: POOL_FRONT_BYTES, kind: FreeKind::Own });
+    let (mut at, end) = (start + POOL_FRONT_BYTES, end - POOL_END_BYTES);
     while at < end {
         *left = left.checked_sub(1)?;
         let header = memory.word(at)?;
@@ -128,7 +124,7 @@ fn walk(memory: &mut Remote, pool: Pool, left: &mut u64, out: &mut Vec<FreeRange
         }
         at += bytes;
     }
-    out.push(FreeRange { start: end, bytes: END_BYTES, kind: FreeKind::Own });
+    out.push(FreeRange { start: end, bytes: POOL_END_BYTES, kind: FreeKind::Own });
     Some(())
 }
 
@@ -137,14 +133,17 @@ mod tests {
     use std::fs::File;
     use std::io::Write;
 
-    use heapscribe_formats::model::{Access, PageRun};
+    use heapscribe_formats::model::Access;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     use super::*;
 
+    const PAGE_BYTES: u64 = 4096;
     const BASE: u64 = 0x1000;
     const PAGES: u64 = 3;
+    /// Where the address of the newest pool stands.
+    const NEWEST: u64 = 0x800;
 
     /// Pools behind each other from `BASE` on, each of a page, with blocks of these sizes, the odd ones free.
     fn words(pools: &[&[u64]]) -> Vec<u64> {
@@ -153,8 +152,9 @@ mod tests {
             let start = BASE + n * PAGE_BYTES;
             let mut set = |at: u64, word: u64| words[at as usize / 8] = word;
             set(start, if n == 0 { 0 } else { start - PAGE_BYTES });
+            set(NEWEST, start);
             set(start + 8, start + PAGE_BYTES);
-            let mut at = start + FRONT_BYTES;
+            let mut at = start + POOL_FRONT_BYTES;
             for (block, bytes) in blocks.iter().enumerate() {
                 set(at, bytes | if block % 2 == 1 { FREE } else { 0 });
                 at += bytes;
@@ -163,18 +163,17 @@ mod tests {
         words
     }
 
+    /// Of a process in which all of it is one mapping.
     fn look(words: &[u64]) -> (Vec<Pool>, Vec<FreeRange>, bool) {
         let mut file: File = tempfile::tempfile().unwrap();
         words.iter().for_each(|word| file.write_all(&word.to_le_bytes()).unwrap());
         let access = Access { read: true, write: true, ..Access::default() };
         let mapping = Mapping { start: BASE, end: BASE + PAGES * PAGE_BYTES, access, ..Mapping::default() };
-        let runs = vec![PageRun { start: BASE, pages: PAGES, is_swapped: false }];
-        let map =
-            ProcessMap { page_bytes: PAGE_BYTES, mappings: vec![mapping], runs, ..ProcessMap::default() };
+        let map = ProcessMap { mappings: vec![mapping], ..ProcessMap::default() };
         let mut memory = Remote::new(file);
-        let pools = find(&mut memory, &map);
+        let (pools, are_all) = find(&mut memory, &map, NEWEST);
         let (ranges, is_whole) = free(&mut memory, &pools);
-        (pools, ranges, is_whole)
+        (pools, ranges, are_all && is_whole)
     }
 
     #[test]
@@ -188,10 +187,37 @@ mod tests {
         assert!(is_whole);
     }
 
+    /// A mapping of the program's own below a pool is one mapping with it.
+    #[test]
+    fn a_pool_is_found_behind_other_memory() {
+        let mut words = words(&[&[], &[64, 4_000], &[4_064]]);
+        words[BASE as usize / 8..][..512].fill(0x0101_0101_0101_0101);
+        words[(BASE + PAGE_BYTES) as usize / 8] = 0;
+        let (pools, ranges, is_whole) = look(&words);
+        assert_eq!(pools.iter().map(|of| of.start).collect::<Vec<_>>(), [0x2000, 0x3000]);
+        assert_eq!((ranges.len(), is_whole), (5, true));
+        // The older one names no pool: what there is before it is not known.
+        words[(BASE + PAGE_BYTES) as usize / 8] = BASE;
+        assert_eq!((look(&words).0.len(), look(&words).2), (2, false));
+    }
+
+    #[test]
+    fn a_pool_that_is_in_no_mapping_is_left_out() {
+        let mut words = words(&[&[4_064], &[4_064]]);
+        words.resize(words.len() + 512, 0);
+        let start = (BASE + PAGES * PAGE_BYTES) as usize / 8;
+        words.copy_within((BASE + PAGE_BYTES) as usize / 8..(BASE + 2 * PAGE_BYTES) as usize / 8, start);
+        (words[start], words[start + 1]) = (BASE + PAGE_BYTES, (start as u64 + 512) * 8);
+        words[NEWEST as usize / 8] = start as u64 * 8;
+        let (pools, _, is_whole) = look(&words);
+        assert_eq!(pools.iter().map(|of| of.start).collect::<Vec<_>>(), [0x1000, 0x2000]);
+        assert!(is_whole);
+    }
+
     #[test]
     fn a_pool_whose_blocks_do_not_lead_to_its_end_is_not_read() {
         let mut cut = words(&[&[64, 96, 3_904]]);
-        cut[(BASE + FRONT_BYTES + 64 + 96) as usize / 8] = 3_888;
+        cut[(BASE + POOL_FRONT_BYTES + 64 + 96) as usize / 8] = 3_888;
         assert_eq!(look(&cut), (vec![Pool { start: 0x1000, end: 0x2000 }], vec![], false));
         assert_eq!(look(&words(&[])), (vec![], vec![], true));
     }

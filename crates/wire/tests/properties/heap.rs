@@ -35,11 +35,12 @@ proptest! {
     #[test]
     fn a_file_is_read_back(
         (pid, parent_pid) in any::<(u32, u32)>(),
-        (created_mono_ns, pid_namespace, is_passing) in (number(), number(), any::<bool>()),
+        (created_mono_ns, pid_namespace, pools_address) in (number(), number(), number()),
+        is_passing in any::<bool>(),
         (name, configuration, exe) in (vec(any::<u8>(), 0..70), vec(any::<u8>(), 0..200), vec(any::<u8>(), 0..600)),
     ) {
         let about = About {
-            pid, parent_pid, created_mono_ns, pid_namespace, is_passing,
+            pid, parent_pid, created_mono_ns, pid_namespace, is_passing, pools_address,
             name: &name, configuration: &configuration, exe: &exe,
         };
         let mut bytes = [0; HEAP_FILE_BYTES];

@@ -1,6 +1,8 @@
 //! The blocks of the heap that were allocated in one events block, and which of them are still live: the state
 //! that the encoder and the decoder share at each event.
 
+use super::layout::NEAR_MAX;
+
 /// A block that was allocated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
@@ -19,13 +21,16 @@ const FREED: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Births {
     all: Vec<Birth>,
+    /// The youngest live ones, the youngest first; 0 where there are fewer. Most frees are of one of these, and following
+    /// the list to it is a loop of which no processor foresees the end.
+    young: [u32; NEAR_MAX as usize],
 }
 
 const END: Birth = Birth { ticks: 0, size_bytes: 0, stack: 0, older: 0, younger: 0 };
 
 impl Default for Births {
     fn default() -> Self {
-        Births { all: vec![END] }
+        Births { all: vec![END], young: Default::default() }
     }
 }
 
@@ -34,6 +39,7 @@ impl Births {
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.all.push(END);
+        self.young = Default::default();
     }
 
     /// Adds a block as the youngest.
@@ -44,19 +50,15 @@ impl Births {
         self.all[older as usize].younger = number;
         self.all[0].older = number;
         self.all.push(Birth { ticks, size_bytes, stack, older, younger: 0 });
+        let [first, second, third, _] = self.young;
+        self.young = [number, first, second, third];
     }
 
-    /// The `n`th youngest live block, from 1.
+    /// The `n`th youngest live block, from 1 to [`NEAR_MAX`].
     #[inline(always)]
     pub(super) fn near(&self, n: u64) -> Option<usize> {
-        let mut at = 0;
-        for _ in 0..n {
-            at = self.all[at].older as usize;
-            if at == 0 {
-                return None;
-            }
-        }
-        (at != 0).then_some(at)
+        let at = *self.young.get((n as usize).wrapping_sub(1))?;
+        (at != 0).then_some(at as usize)
     }
 
     /// The `n`th last of all allocated blocks, from 1, if it is live.
@@ -71,18 +73,12 @@ impl Births {
         (self.all.len() - at) as u64
     }
 
-    /// The position of a block among the live ones, counted from the youngest, if it is at most `most`: the
+    /// The position of a live block among the live ones, counted from the youngest, if it is at most [`NEAR_MAX`]: the
     /// inverse of [`Self::near`].
     #[inline(always)]
-    pub(super) fn rank(&self, wanted: usize, most: u64) -> Option<u64> {
-        let mut at = 0;
-        for n in 1..=most {
-            at = self.all[at].older as usize;
-            if at <= wanted {
-                return (at == wanted).then_some(n);
-            }
-        }
-        None
+    pub(super) fn rank(&self, wanted: usize) -> Option<u64> {
+        let [first, second, third, fourth] = self.young.map(|at| u64::from(at as usize > wanted));
+        (fourth == 0 && self.young.contains(&(wanted as u32))).then_some(1 + first + second + third)
     }
 
     /// The block that was allocated at these ticks.
@@ -107,6 +103,16 @@ impl Births {
     #[inline(always)]
     pub(super) fn freed(&mut self, at: usize) {
         let Birth { older, younger, .. } = self.all[at];
+        // Those that are older move up by one, and the one behind the last of them is the last then.
+        let [first, second, third, fourth] = self.young;
+        let fifth = if fourth == 0 { 0 } else { self.all[fourth as usize].older };
+        let is_until = |young: u32| at >= young as usize;
+        self.young = [
+            if is_until(first) { second } else { first },
+            if is_until(second) { third } else { second },
+            if is_until(third) { fourth } else { third },
+            if is_until(fourth) { fifth } else { fourth },
+        ];
         self.all[older as usize].younger = younger;
         self.all[younger as usize].older = older;
         self.all[at].older = FREED;

@@ -174,7 +174,7 @@ impl Encoder {
         if birth.size_bytes != block.size_bytes || birth.stack != block.stack.0 || !self.births.is_live(at) {
             return None;
         }
-        let number = self.births.rank(at, NEAR_MAX).unwrap_or_else(|| self.births.back(at) + NEAR_MAX);
+        let number = self.births.rank(at).unwrap_or_else(|| self.births.back(at) + NEAR_MAX);
         Some((at, number))
     }
 
