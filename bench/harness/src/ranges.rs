@@ -1,10 +1,11 @@
 //! How fast an index of a trace is made, and how fast it answers: a real trace is repeated until it has as many events
 //! as are asked for, an index of it is made, and random questions are asked of it.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -49,11 +50,12 @@ pub(crate) fn run(args: &RangesArgs) -> Result<()> {
     }
     let trace = Trace::open(OnDisk::open(&args.trace)?)?;
     let recording = Recording::new(&trace);
-    let path = args.trace.with_extension("idx");
+    // It is the index that `heapscribe view` opens then.
+    let (path, id) = (beside(&args.trace), TraceId::of(&OnDisk::open(&args.trace)?)?);
     let (began, cpu) = (Instant::now(), cpu());
     let options = BuildOptions::within(args.memory_mib << 20);
     let out = BufWriter::new(File::create(&path)?);
-    let built = build(&recording, &TraceId::default(), &options, out, &mut |_, _| {})?;
+    let built = build(&recording, &id, &options, out, &mut |_, _| {})?;
     let (wall, cpu) = (began.elapsed().as_secs_f64(), self::cpu() - cpu);
     let million = built.events as f64 / 1e6;
     println!(
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &RangesArgs) -> Result<()> {
     );
     println!("       at most {} MiB resident", peak_mib());
 
-    let index = Index::open(OnDisk::open(&path)?, &TraceId::default())?;
+    let index = Index::open(OnDisk::open(&path)?, &id)?;
     let events = Events::new(&recording);
     println!(
         "       {} leaves, {} keys, coarse: {}",
@@ -98,6 +100,13 @@ pub(crate) fn run(args: &RangesArgs) -> Result<()> {
     println!("       worst: {:?}", times.last());
     println!("       at most {} MiB resident", peak_mib());
     Ok(())
+}
+
+/// Where the index of a trace is.
+fn beside(trace: &Path) -> PathBuf {
+    let mut path = OsString::from(trace);
+    path.push(".idx");
+    path.into()
 }
 
 /// Median, 95 % and worst of sorted times.

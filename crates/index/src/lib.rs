@@ -30,7 +30,7 @@ mod ticks;
 mod trace_id;
 
 pub use amount::Amount;
-pub use ask::{AgeMap, Columns, Events, GivenBytes, Sums, ThreadStep};
+pub use ask::{AgeMap, Columns, Density, Events, GivenBytes, Sums, ThreadStep};
 pub use build::{BuildOptions, Built, build};
 pub use file::{IndexError, VERSION};
 pub use key::{Key, KeyId, SizeClass};

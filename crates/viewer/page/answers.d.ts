@@ -2,6 +2,7 @@
 
 import type { Flame } from "./flame_layout.js";
 import type { Lane } from "./lanes.js";
+import type { Density } from "./density.js";
 import type { Ages } from "./lifetimes.js";
 
 export interface Amount {
@@ -300,6 +301,7 @@ export interface Views {
   held: Held;
   pages: Pages;
   lifetimes: Ages;
+  density: Density;
   source: Source;
 }
 

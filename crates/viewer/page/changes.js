@@ -43,6 +43,7 @@ export function changeTable(answer, store) {
   ]);
   const headings = ["Own change", "", "Before", "After", "With callees", "Function", "File"];
   const left = answer.all - rows.length;
-  const more = element("p", { class: "hint" }, left > 0 ? `${count(left)} more functions are not shown.` : "");
+  const what = rows.length === 0 ? "No function has changed." : left > 0 ? `${count(left)} more functions are not shown.` : "";
+  const more = element("p", { class: "hint" }, `${what} Functions that have not changed are left out, and what functions allocate that only pass a request on (such as xmalloc) is counted as their callers'.`.trim());
   return element("div", {}, table("Differences", headings, rows, ["number", "number", "number", "number", "number", "wide", ""]), more);
 }

@@ -27,8 +27,8 @@ export const embedded = JSON.parse(document.getElementById("answers")?.textConte
  */
 export function key(what, question) {
   const names = new URLSearchParams(question);
-  const isOfAll = what === "lifetimes" || what === "generations";
-  if (isOfAll) names.delete("show");
+  const isOfAll = what === "lifetimes" || what === "density" || what === "generations";
+  if (isOfAll && !(what === "density" && names.get("show") === "freed")) names.delete("show");
   if (isOfAll || (names.get("show") ?? "live") !== "live") names.delete("at");
   for (const name of ["cuts", "path"]) names.delete(name);
   for (const [name, value] of Object.entries(DEFAULTS)) if (names.get(name) === value) names.delete(name);

@@ -74,7 +74,9 @@ export function moment(ns, stepNs) {
  * @param {number} whole
  */
 export function percent(part, whole) {
-  return whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
+  if (whole === 0) return "0 %";
+  const share = ((100 * part) / whole).toFixed(1);
+  return part > 0 && share === "0.0" ? "< 0.1 %" : `${share} %`;
 }
 
 /**

@@ -113,7 +113,7 @@ function cellMap(map, store) {
         context.strokeRect(x * STEP + 0.5, y * STEP + 0.5, SIDE - 1, SIDE - 1);
       } else {
         // What holds no block is grey.
-        context.fillStyle = map.oldest_ns[n] === null ? color("line") : between("map-low", "map-high", shade(map, n, by, most));
+        context.fillStyle = map.oldest_ns[n] === null ? color("page-empty") : between("page-low", "map-high", shade(map, n, by, most));
         context.fillRect(x * STEP, y * STEP, SIDE, SIDE);
       }
       if (n !== chosen.n) return;

@@ -28,7 +28,7 @@
  * @property {string} function number of the function whose source is shown
  * @property {string} line the line that it is shown around; "" for the one that has most
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, changes, stacks, sizes, generations, held, lifetimes, pages, source, processes, threads
+ * @property {string} view flame, functions, changes, stacks, sizes, generations, held, lifetimes, density, pages, source, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} bands processes, threads, or "" for none: by what the heap in the timeline is told apart
@@ -86,6 +86,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   held: [],
   pages: [],
   lifetimes: [],
+  density: [],
   source: ["function", "line"],
   processes: [],
   threads: [],
@@ -94,6 +95,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
 /** What a view has all of: its rows and columns. */
 const NOT_OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   lifetimes: ["age", "older"],
+  density: ["at", "born", "age", "older"],
   held: ["show", "born", "size", "larger", "older", "age", "unit"],
 });
 

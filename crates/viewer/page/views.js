@@ -5,6 +5,7 @@ import { baseInWords, showChips } from "./chips.js";
 import { byId, element } from "./dom.js";
 import { embedded, has } from "./embedded.js";
 import { longLived } from "./findings.js";
+import { densityMap } from "./density_view.js";
 import { FlameView } from "./flame.js";
 import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
@@ -22,11 +23,11 @@ import { functionTable, stackTable } from "./tables.js";
 /** @typedef {import("./answers.js").Time} Time */
 /** @typedef {keyof typeof VIEWS} View */
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", held: "Age and size", lifetimes: "Lifetimes", pages: "Pages", source: "Source", processes: "Processes", threads: "Threads" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", held: "Age and size", lifetimes: "Lifetimes", density: "Density", pages: "Pages", source: "Source", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
 const OF_WHOLE = /** @type {View[]} */ (["processes", "threads"]);
 /** Those that a snapshot, and a ring without its first events, do not have. */
-const NEEDS_TIME = /** @type {View[]} */ (["generations", "held", "lifetimes", ...OF_WHOLE]);
+const NEEDS_TIME = /** @type {View[]} */ (["generations", "held", "lifetimes", "density", ...OF_WHOLE]);
 
 /** What to do where there is nothing to compare with. */
 const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to choose a range to compare with, or click with Shift to choose a moment.";
@@ -54,6 +55,7 @@ export class Views {
     generations: (answer) => generationTable(answer, this.store, this.#time?.notes),
     held: (answer) => element("div", {}, heldTable(answer, this.store), this.#longLived),
     lifetimes: (answer) => lifetimeMap(answer, this.store),
+    density: (answer) => densityMap(answer, this.store),
     pages: (answer) => pagesView(answer, this.store),
     source: (answer) => sourceView(answer, this.store),
   };

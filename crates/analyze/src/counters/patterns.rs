@@ -82,11 +82,12 @@ impl LifeStep {
 
 /// What the calls of one stack add up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub(crate) struct PatternSums {
-    /// What is live more after each step of the life than before it, bytes; the first is the first half.
-    pub(crate) net_bytes: [i64; GROWTH_STEPS + 1],
     /// What glibc's heap would take for all blocks allocated.
     pub(crate) heap_bytes: u64,
+    /// What is live more after each step of the life than before it, bytes; the first is the first half.
+    pub(crate) net_bytes: [i64; GROWTH_STEPS + 1],
     /// Blocks aligned to more than twice their size, and how much more.
     pub(crate) over_aligned: Amount,
     /// Reallocs that made a block a little larger, and the bytes of these blocks before.

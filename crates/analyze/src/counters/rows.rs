@@ -6,23 +6,25 @@ use super::patterns::PatternSums;
 use crate::answer::{AllBlocks, Amount, heap_bytes};
 use crate::sampling::Weight;
 
-/// What the calls from one stack did.
+/// What the calls from one stack did. Thousands of rows take turns, so what one event changes lies together: a row is four
+/// lines of the cache, and an allocation or a free changes two of them.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct StackRow {
-    pub(crate) allocations: u64,
-    pub(crate) allocated_bytes: u64,
     pub(crate) frees: u64,
     pub(crate) freed_bytes: u64,
-    pub(crate) temporary: u64,
-    pub(crate) temporary_bytes: u64,
-    pub(crate) by_others: u64,
-    pub(crate) failed: u64,
     pub(crate) age_sum: u128,
     pub(crate) age_min: u64,
     pub(crate) age_max: u64,
+    pub(crate) temporary: u64,
+    pub(crate) temporary_bytes: u64,
+    pub(crate) allocations: u64,
+    pub(crate) allocated_bytes: u64,
     pub(crate) size_min: u64,
     pub(crate) size_max: u64,
     pub(crate) patterns: PatternSums,
+    pub(crate) by_others: u64,
+    pub(crate) failed: u64,
 }
 
 impl Default for StackRow {
@@ -91,7 +93,9 @@ impl StackRow {
         *net_bytes = net_bytes.wrapping_sub(weight.bytes as i64);
         self.frees += weight.blocks;
         self.freed_bytes = self.freed_bytes.wrapping_add(weight.bytes);
-        self.by_others += if block.birth_thread.is_some() { weight.blocks } else { 0 };
+        if block.birth_thread.is_some() {
+            self.by_others += weight.blocks;
+        }
         self.temporary += if temporary { weight.blocks } else { 0 };
         self.temporary_bytes = self.temporary_bytes.wrapping_add(if temporary { weight.bytes } else { 0 });
         let ages = u128::from(block.age_ticks).wrapping_mul(u128::from(weight.blocks));

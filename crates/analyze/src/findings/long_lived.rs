@@ -25,12 +25,16 @@ pub struct LongLived {
     pub is_exact: bool,
 }
 
-/// Adds them up by owner; `None` of a recording that has lost the allocations of blocks that were old.
+/// Adds them up by owner, without what runtime libraries keep on purpose; `None` of a recording that has lost the allocations of blocks that were old.
 pub fn long_lived(answer: &Answer, owners: &Owners) -> Option<LongLived> {
     if !answer.evicted.is_empty() {
         return None;
     }
-    let ranked = owners.ranked(answer, |stack| stack.patterns.long_lived);
+    let is_kept_on_purpose = |stack: &Stack| owners.of_runtime.contains(&stack.node);
+    let ranked = owners.ranked(answer, |stack| match is_kept_on_purpose(stack) {
+        true => Amount::default(),
+        false => stack.patterns.long_lived,
+    });
     let freed = |of: fn(&Stack) -> u64, owned: &Owned<'_>| owned.sum(of);
     let freed = |owned: &Owned<'_>| Amount {
         blocks: freed(|stack| stack.patterns.long_lived_freed.blocks, owned),
@@ -77,5 +81,8 @@ mod tests {
             .collect();
         assert_eq!(rows, [(2, 2, 400, 300), (3, 1, 350, 0)]);
         assert!(found.is_exact);
+        let owners = Owners { of_runtime: [NodeId(3)].into(), ..owners };
+        let found = long_lived(&answer, &owners).unwrap();
+        assert_eq!((found.all.blocks, found.all.bytes, found.owners.len()), (2, 400, 1));
     }
 }

@@ -275,10 +275,11 @@ fn sum<H: History>(
 ) -> GroupedSums {
     let mut by_time = chunks.to_vec();
     by_time.sort_unstable_by_key(|chunk| (chunk.facts.begin_ticks, chunk.number));
+    let groups = by_time.len().div_ceil(group_len).max(1);
     by_time
         .par_chunks(group_len)
         .map(|of_group| {
-            let sums = sum_group(reader, of_group, clock, grid);
+            let sums = sum_group(reader, (of_group, groups), clock, grid);
             let group = ChunkGroup::new(of_group, &sums);
             GroupedSums { sums, groups: vec![group] }
         })
@@ -287,13 +288,15 @@ fn sum<H: History>(
 
 fn sum_group<H: History>(
     reader: &ChangeReader<'_, H>,
-    chunks: &[NumberedChunk],
+    (chunks, groups): (&[NumberedChunk], usize),
     clock: (&Clock, &Life),
     grid: &Grid,
 ) -> ProcessSums {
+    // Each part has rows for all of its stacks, so there are no more of them than keep all cores at work.
+    let parts = (2 * rayon::current_num_threads()).div_ceil(groups);
     chunks
         .par_iter()
-        .with_min_len(16)
+        .with_min_len((chunks.len() / parts).max(16))
         .fold(<(H::Scratch, ProcessSums)>::default, |(mut scratch, mut sums), chunk| {
             let is_damaged = match reader.history.events(chunk.number, &mut scratch) {
                 Ok(events) => {

@@ -138,6 +138,18 @@ impl Snapshot {
         self.missing_blocks > 0 || self.lacks_end
     }
 
+    /// The same with estimates open above, where recording was off for a time: what is live of that is in none.
+    pub(super) fn open_above(mut self) -> Snapshot {
+        if self.was_off() {
+            let of_all = self.sampling.iter_mut().map(|sampling| &mut sampling.live);
+            let of_stacks = self.stacks.iter_mut().filter_map(|stack| stack.estimate.as_mut());
+            for Estimate { blocks, bytes, .. } in of_all.chain(of_stacks) {
+                (blocks.high, bytes.high) = (f64::INFINITY, f64::INFINITY);
+            }
+        }
+        self
+    }
+
     /// Whether recording was off for a time before: what was allocated then is not in the table.
     pub fn was_off(&self) -> bool {
         let is_before = |change: &&ModeChange| change.mono_ns <= self.table.mono_ns;
@@ -148,11 +160,11 @@ impl Snapshot {
     /// Between what all that is live lies; `None` where the table has all of it, or samples. A block without a slot is
     /// counted when it is allocated, and unknown when it is freed; one whose event was lost has no slot, and leaves it.
     /// Of blocks that are missing of the file their number is known; nobody knows what of estimates is missing with them,
-    /// nor what was allocated while recording was off.
+    /// nor what was allocated while recording was off, for which estimates have no upper end.
     pub fn bounds(&self) -> Option<Bounds> {
         let (lost, was_off) = (self.lost_events(), self.was_off());
         if self.sampling.is_some() {
-            return (self.missing_blocks > 0 || was_off).then(|| Bounds::between(Amount::default(), None));
+            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
         }
         if lost == 0 && self.untracked() == 0 && !self.is_cut() && !was_off {
             return None;
@@ -186,5 +198,38 @@ impl Snapshot {
     pub fn has_ended(&self) -> bool {
         let is_end = |how| matches!(how, HowEnded::Exited | HowEnded::Killed(_) | HowEnded::Unseen);
         self.process.end.as_ref().is_some_and(|end| is_end(end.how))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_formats::ProcessEnd;
+
+    use super::*;
+    use crate::estimate::Figure;
+
+    /// `ps` and `snapshot` of a service that was off for a night said what was live with an upper end.
+    #[test]
+    fn a_time_before_in_which_recording_was_off_opens_the_upper_end() {
+        let figure = Figure { value: 9.0, variance: 1.0, low: 8.0, high: 10.0 };
+        let live = Estimate { samples: 9, blocks: figure, bytes: figure };
+        let check = |mode, mono_ns, is_open: bool| {
+            let change = ModeChange { mono_ns, mode };
+            let end = ProcessEnd { modes: vec![change], ..ProcessEnd::default() };
+            let process = Process { end: Some(end), ..Process::default() };
+            let stacks = vec![LiveStack { estimate: Some(live), ..LiveStack::default() }];
+            let sampling = Some(LiveSampling { live, ..LiveSampling::default() });
+            let table = LiveTable { mono_ns: 5, ..LiveTable::default() };
+            let snapshot = Snapshot { process, stacks, sampling, table, ..Snapshot::default() }.open_above();
+            let stack = snapshot.stacks[0].estimate.unwrap();
+            for of in [snapshot.sampling.as_ref().unwrap().live, stack] {
+                assert_eq!([of.blocks.low, of.bytes.low], [8.0; 2]);
+                assert_eq!([of.blocks.high, of.bytes.high].map(f64::is_infinite), [is_open; 2]);
+            }
+            assert_eq!(snapshot.bounds(), None);
+        };
+        check(Mode::Off, 3, true);
+        check(Mode::Off, 7, false);
+        check(Mode::Full, 3, false);
     }
 }

@@ -66,6 +66,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         tree: tree.into_tree(),
         problems,
     }
+    .open_above()
 }
 
 /// Calls `visit` for each block of a snapshot, with what it stands for.

@@ -36,6 +36,10 @@ impl<R: Default> StackTable<R> {
             self.index.resize((at + 1).next_power_of_two(), 0);
         }
         if self.index[at] == 0 {
+            if self.rows.len() == self.rows.capacity() {
+                // Pages that are not reached take no memory; all rows that are moved to a larger place do, twice.
+                self.rows.reserve_exact((self.rows.len() * 3).max(16));
+            }
             self.rows.push((stack, R::default()));
             self.index[at] = self.rows.len() as u32;
         }

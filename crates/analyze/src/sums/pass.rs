@@ -179,21 +179,27 @@ impl ChunkPass<'_> {
         }
     }
 
-    /// Nothing of an event is passed by reference to what is not inlined: it would have to be put together in memory
-    /// then, which takes longer than all that is done with it.
+    /// An event is next that is none of a pool's.
     #[inline(always)]
-    fn take<const RATES: bool>(&mut self, dt: u64, event: Event) {
-        self.ticks = self.ticks.wrapping_add(dt);
-        if event.is_pool() {
-            return self.pool::<RATES>(event);
-        }
+    fn begin(&mut self, event: Event) {
         self.cutter.at(self.ticks);
         self.life_step.at(self.life, self.ticks);
         if self.annotations.is_in_section() {
             self.in_section(event);
         }
+    }
+
+    /// Nothing of an event is passed by reference to what is not inlined, and nothing is asked of it before it is known
+    /// which it is: it would have to be put together in memory then, which takes longer than all that is done with it.
+    #[inline(always)]
+    fn take<const RATES: bool>(&mut self, dt: u64, event: Event) {
+        self.ticks = self.ticks.wrapping_add(dt);
         match event {
             Event::Alloc { call, size_bytes, stack, align_log2 } => {
+                if call.is_pool() {
+                    return self.pool::<RATES>(event);
+                }
+                self.begin(event);
                 self.last = Some(LastCall { call, size_bytes, stack });
                 let weight = self.of_new::<RATES>(size_bytes);
                 if align_log2 > 4 {
@@ -203,6 +209,10 @@ impl ChunkPass<'_> {
                 self.alloc(stack, size_bytes, weight, self.is_sampled::<RATES>());
             }
             Event::Free { call, block } => {
+                if call.is_pool() {
+                    return self.pool::<RATES>(event);
+                }
+                self.begin(event);
                 self.last = Some(LastCall { call, size_bytes: block.size_bytes, stack: block.stack });
                 let weight = self.of_old::<RATES>(&block);
                 // Half of a realloc whose other block was not sampled: such calls are counted by the
@@ -213,6 +223,10 @@ impl ChunkPass<'_> {
                 self.free(&block, weight, self.is_sampled::<RATES>());
             }
             Event::Realloc { call, old, size_bytes, stack } => {
+                if call.is_pool() {
+                    return self.pool::<RATES>(event);
+                }
+                self.begin(event);
                 self.last = Some(LastCall { call, size_bytes, stack });
                 let (weight, new) = (self.of_old::<RATES>(&old), self.of_new::<RATES>(size_bytes));
                 self.thread.calls[call as usize] += new.blocks;
@@ -227,6 +241,18 @@ impl ChunkPass<'_> {
                 self.free(&old, weight, self.is_sampled::<RATES>());
                 self.alloc(stack, size_bytes, new, self.is_sampled::<RATES>());
             }
+            other => self.take_other::<RATES>(other),
+        }
+    }
+
+    /// What is seldom.
+    #[cold]
+    fn take_other<const RATES: bool>(&mut self, event: Event) {
+        if event.is_pool() {
+            return self.pool::<RATES>(event);
+        }
+        self.begin(event);
+        match event {
             Event::Failed { call, size_bytes, stack } => {
                 self.last = Some(LastCall { call, size_bytes, stack });
                 self.thread.calls[call as usize] += 1;
@@ -244,11 +270,7 @@ impl ChunkPass<'_> {
                 self.thread.unknown += 1;
                 self.alloc(stack, size_bytes, Weight::one(size_bytes), false);
             }
-            Event::Rate { .. }
-            | Event::Took { .. }
-            | Event::Lost { .. }
-            | Event::Note { .. }
-            | Event::Mapping(_) => {}
+            _ => {}
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::input::History;
-use heapscribe_index::{Columns, GivenBytes, Index, Key, Question, SizeClass, Span};
+use heapscribe_index::{Amount, Columns, Density, GivenBytes, Index, Key, Question, SizeClass, Span};
 
 use super::asked::{EVENTS_AT_ONCE, Ranges};
 use crate::file_source::FileSource;
@@ -34,6 +34,20 @@ impl<H: History> Ranges<'_, H> {
     ) -> Option<BTreeMap<SizeClass, GivenBytes>> {
         let is_little = self.events().count_of(question) <= EVENTS_AT_ONCE;
         is_little.then(|| self.events().given(question, given, is_wanted))
+    }
+
+    /// What was allocated or freed in each of many stretches of time; none where so many events would have to be read
+    /// that nobody would wait for them.
+    pub fn density(
+        &self,
+        columns: &Columns,
+        of: Density,
+        is_wanted: &(impl Fn(&Key) -> bool + Sync),
+    ) -> Option<Vec<Amount>> {
+        let length_ns = columns.step_ns.saturating_mul(columns.count as u64);
+        let time = Span { from_ns: columns.begin_ns, to_ns: columns.begin_ns.saturating_add(length_ns) };
+        let is_little = self.events().count(&time) <= EVENTS_AT_ONCE;
+        is_little.then(|| self.events().density(columns, of, is_wanted))
     }
 
     /// The heap of each thread: the blocks that it allocated, whoever frees them. Of a recording of many events the

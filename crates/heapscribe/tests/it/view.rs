@@ -119,8 +119,7 @@ fn skipped(why: &str) {
     }
 }
 
-const OF_EVENTS: &str =
-    "Flame graph|Functions|Differences|Stacks|Sizes|Generations|Age and size|Lifetimes|Source|Threads";
+const OF_EVENTS: &str = "Flame graph|Functions|Differences|Stacks|Sizes|Generations|Age and size|Lifetimes|Density|Source|Threads";
 const OF_A_MOMENT: &str = "Flame graph|Functions|Differences|Stacks|Sizes|Source";
 
 #[test]

@@ -1,5 +1,5 @@
 //! Blocks by how long they lived. A free says the age of its block to the tick, which sums of leaves do not: these
-//! answers are made of the events from the first birth on.
+//! answers are made of the events from the first birth on. So is what happened in many short stretches of time.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -54,6 +54,15 @@ impl AgeMap {
         self.freed.iter_mut().zip(&other.freed).for_each(|(sums, more)| add(sums, more));
         self
     }
+}
+
+/// What is counted over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Density {
+    /// Blocks when they were allocated.
+    Allocated,
+    /// Blocks when they were freed.
+    Freed,
 }
 
 /// All from a moment on.
@@ -112,6 +121,33 @@ impl<H: History> Events<'_, H> {
             map
         });
         maps.iter().fold(none(), AgeMap::and)
+    }
+
+    /// Adds up in each column what was allocated in it, or what was freed in it, whenever that was allocated.
+    pub fn density(
+        &self,
+        columns: &Columns,
+        of: Density,
+        is_wanted: &(impl Fn(&Key) -> bool + Sync),
+    ) -> Vec<Amount> {
+        let length_ns = columns.step_ns.saturating_mul(columns.count as u64);
+        let time = Span { from_ns: columns.begin_ns, to_ns: columns.begin_ns.saturating_add(length_ns) };
+        let none = || vec![Amount::default(); columns.count];
+        let sums = self.fold(&time, none, |mut sums, change| {
+            let (key, amount, ns) = match (of, change) {
+                (Density::Allocated, Change::Born { key, amount, ns, .. })
+                | (Density::Freed, Change::Died { key, amount, ns, .. }) => (key, amount, ns),
+                _ => return sums,
+            };
+            if let Some(column) = columns.of(ns).filter(|_| is_wanted(&key)) {
+                sums[column].add(amount);
+            }
+            sums
+        });
+        sums.into_iter().fold(none(), |mut all, more| {
+            all.iter_mut().zip(more).for_each(|(sum, amount)| sum.add(amount));
+            all
+        })
     }
 
     /// Goes over all chunks that reach into a stretch of time, several at a time: a sum for each run of them.

@@ -8,7 +8,7 @@ mod plan;
 mod rectangle;
 mod sums;
 
-pub use ages::{AgeMap, Columns};
+pub use ages::{AgeMap, Columns, Density};
 pub use edges::Events;
 pub use measured::{GivenBytes, ThreadStep};
 pub use sums::Sums;

@@ -115,17 +115,34 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
         if self.ticks >= self.leaf_ticks.1 {
             self.next_leaf();
         }
-        if event.is_pool() {
-            return; // inside a block of the heap, which is counted
-        }
-        self.cutter.at(self.ticks);
+        // A pool's are inside blocks of the heap, which are counted. Asked of an event before it is known which it is, it
+        // would have to be put together in memory.
         match event {
-            Event::Alloc { size_bytes, stack, .. } => self.alloc::<RATES>(stack, size_bytes),
-            Event::Free { block, .. } => self.free::<RATES>(block),
-            Event::Realloc { old, size_bytes, stack, .. } => {
+            Event::Alloc { call, size_bytes, stack, .. } if !call.is_pool() => {
+                self.cutter.at(self.ticks);
+                self.alloc::<RATES>(stack, size_bytes);
+            }
+            Event::Free { call, block } if !call.is_pool() => {
+                self.cutter.at(self.ticks);
+                self.free::<RATES>(block);
+            }
+            Event::Realloc { call, old, size_bytes, stack } if !call.is_pool() => {
+                self.cutter.at(self.ticks);
                 self.free::<RATES>(old);
                 self.alloc::<RATES>(stack, size_bytes);
             }
+            other => self.take_other(other),
+        }
+    }
+
+    /// What is seldom.
+    #[cold]
+    fn take_other(&mut self, event: Event) {
+        if event.is_pool() {
+            return;
+        }
+        self.cutter.at(self.ticks);
+        match event {
             Event::UnknownRealloc { size_bytes, stack, .. } => {
                 // A block whose former life is not known was not chosen by chance.
                 self.born(stack, size_bytes, Weight::one(size_bytes));

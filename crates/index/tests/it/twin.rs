@@ -9,8 +9,8 @@ use heapscribe_analyze::{
     HeapOverTime, Highest, Options, ProcessStep, extent, heap_within, lost_in_chunks, over_time,
 };
 use heapscribe_index::{
-    AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, SizeClass, Span, TraceId,
-    build,
+    AgeMap, Amount, BuildOptions, Columns, Death, Density, Events, Index, Key, Question, SizeClass, Span,
+    TraceId, build,
 };
 use heapscribe_wire::record::Note;
 use proptest::prelude::*;
@@ -159,6 +159,16 @@ fn check_ages(random: &Random, events: &Events<'_, Random>, born: Span, died: Sp
         assert!(key.process < 2);
     }
     assert_eq!(map, expected);
+    for of in [Density::Allocated, Density::Freed] {
+        let mut cells = vec![Amount::default(); 9];
+        for (key, size, born_ns, died) in random.ages() {
+            let ns = if of == Density::Allocated { Some(born_ns) } else { died.map(|(ns, _)| ns) };
+            if let Some(at) = ns.and_then(column).filter(|_| key.stack.0 != 1) {
+                cells[at].add(Amount::new(1, size));
+            }
+        }
+        assert_eq!(events.density(&columns, of, &|key: &Key| key.stack.0 != 1), cells, "{of:?}");
+    }
     let mut sums = BTreeMap::<Key, Amount>::new();
     for (key, size, born_ns, died_ns) in random.ages() {
         let Some((ns, age_ns)) = died_ns else { continue };

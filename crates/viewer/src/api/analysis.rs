@@ -54,7 +54,7 @@ impl Analysis {
         }
         let estimated = "Blocks were sampled: all figures are estimates.".to_owned();
         let missing: Vec<_> = unknown(sums).iter().map(|what| in_a_sentence(what)).collect();
-        let missing = format!("This profile does not say: {}.", missing.join("; "));
+        let missing = format!("This file does not say: {}.", missing.join("; "));
         let mut caveats = caveats(&answer);
         caveats.extend(sums.is_estimated().then_some(estimated));
         caveats.push(missing);

@@ -27,6 +27,8 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "colors.js" JS,
     "command.js" JS,
     "controls.js" JS,
+    "density.js" JS,
+    "density_view.js" JS,
     "dom.js" JS,
     "embedded.js" JS,
     "findings.js" JS,

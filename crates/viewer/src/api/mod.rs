@@ -7,6 +7,7 @@ mod assets;
 mod bands;
 mod columns;
 mod compare;
+mod density;
 mod findings;
 mod generations;
 mod held;

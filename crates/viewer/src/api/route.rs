@@ -1,6 +1,7 @@
 //! Which path gets which answer.
 
 use heapscribe_views::json::parts::BlocksJson;
+use heapscribe_views::own::passes_on;
 use serde::Serialize;
 use serde_json::json;
 
@@ -8,6 +9,7 @@ use super::answered::{Answered, NoAnswer};
 use super::ask::Ask;
 use super::assets::asset;
 use super::compare::Shown;
+use super::density::density;
 use super::generations::generations;
 use super::held::held;
 use super::lifetimes::lifetimes;
@@ -71,6 +73,7 @@ const VIEWS: &[&str] = &[
     "generations",
     "held",
     "lifetimes",
+    "density",
     "source",
     "zoom",
 ];
@@ -104,6 +107,15 @@ impl Viewer<'_> {
         pages.stacks(query, &analysis.answer, &self.stacks()?.calls)
     }
 
+    /// The same with functions that only pass a request on drawn on their callers.
+    fn without_wrappers(&self, ask: &Ask) -> Result<Ask, NoAnswer> {
+        let all = (0..).map(FunctionId).zip(self.calls(ask)?.functions().all());
+        let wrappers = all.filter(|(_, function)| passes_on(&function.name)).map(|(id, _)| id);
+        let mut folded = ask.clone();
+        folded.shape.hidden.extend(wrappers);
+        Ok(folded)
+    }
+
     fn view(&self, view: &str, asked: &Asked) -> Response {
         if !VIEWS.contains(&view) {
             return Response::empty(Status::NoSuchPath);
@@ -114,12 +126,16 @@ impl Viewer<'_> {
                 "generations" => return Ok(Response::json(Status::Ok, &generations(self, &ask)?)),
                 "zoom" => return Ok(Response::json(Status::Ok, &zoom(self, &ask)?)),
                 "lifetimes" => return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?)),
+                "density" => return Ok(Response::json(Status::Ok, &density(self, &ask)?)),
                 "held" => return Ok(Response::json(Status::Ok, &held(self, &ask)?)),
                 "rounding" => return Ok(Response::json(Status::Ok, &rounding(self, &ask)?)),
                 _ => {}
             }
             let unit = ask.look.unit;
-            self.shown(&ask, |answered, Shown { calls, figures }| {
+            // Who has changed is who asked for the memory, and not what passes the request on.
+            let is_of_changes = view == "functions" && ask.order.is_of_changes();
+            let folded = if is_of_changes { self.without_wrappers(&ask)? } else { ask.clone() };
+            self.shown(&folded, |answered, Shown { calls, figures }| {
                 let drawn = Drawn::of(&ask, calls)?;
                 Ok(match view {
                     "flame" => envelope(answered, &figures, drawn, flame(calls, figures, &ask.look)),

@@ -67,9 +67,12 @@ pub(crate) fn functions(
 ) -> FunctionRows {
     let (after, before) = (sums(calls, figures.own), figures.before.map(|before| sums(calls, before)));
     let of_before = |n: usize| before.as_ref().map_or(Sums::default(), |before| before[n]);
-    let mut rows: Vec<usize> = (0..after.len())
-        .filter(|n| after[*n].inclusive != Amount::default() || of_before(*n).inclusive != Amount::default())
-        .collect();
+    let is_there = |n: &usize| match order.is_of_changes() {
+        // What has not changed would fill the table.
+        true => order.key(unit, after[*n], of_before(*n)) != (0, 0),
+        false => after[*n].inclusive != Amount::default() || of_before(*n).inclusive != Amount::default(),
+    };
+    let mut rows: Vec<usize> = (0..after.len()).filter(is_there).collect();
     rows.sort_by_cached_key(|n| Reverse(order.key(unit, after[*n], of_before(*n))));
     let all = rows.len();
     rows.truncate(rows_max);
@@ -98,6 +101,11 @@ fn sums(calls: &Calls, own: &Own) -> Vec<Sums> {
 }
 
 impl Order {
+    /// Whether it is about what has changed.
+    pub(crate) fn is_of_changes(self) -> bool {
+        matches!(self, Order::Change | Order::TotalChange)
+    }
+
     /// What is greater comes first.
     fn key(self, unit: Unit, after: Sums, before: Sums) -> (u64, u64) {
         let (own, total) = (unit.of(after.own), unit.of(after.inclusive));

@@ -45,6 +45,9 @@ pub(crate) const AGES_NS: &[u64] = &[
     3_000_000_000_000,
     10_000_000_000_000,
 ];
+/// Columns of the map of density, and cells of each of them: more cannot be told apart on a screen.
+pub(crate) const DENSITY_COLUMNS: u64 = 200;
+pub(crate) const DENSITY_CELLS: u64 = 50;
 /// Columns of the map of what is held: ages that are halves of each other, the oldest one half of the time.
 pub(crate) const HELD_COLUMNS: u32 = 8;
 /// Bands of the heap over time that are told apart; the rest is one.

@@ -24,9 +24,9 @@ pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::{
-    AGE_COLUMNS, AGES_NS, BANDS_MAX, CHANNELS_MAX, GENERATIONS_MAX, HELD_COLUMNS, LANE_PARTS, LANES_MAX,
-    MESSAGE_STEPS, NOTES_MAX, PAGE_STACKS_MAX, ROWS_MAX, SHAPE_MAX, SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX,
-    SOURCE_LINES_AROUND,
+    AGE_COLUMNS, AGES_NS, BANDS_MAX, CHANNELS_MAX, DENSITY_CELLS, DENSITY_COLUMNS, GENERATIONS_MAX,
+    HELD_COLUMNS, LANE_PARTS, LANES_MAX, MESSAGE_STEPS, NOTES_MAX, PAGE_STACKS_MAX, ROWS_MAX, SHAPE_MAX,
+    SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX, SOURCE_LINES_AROUND,
 };
 pub(crate) use merged::Merged;
 pub(crate) use nodes::CallId;

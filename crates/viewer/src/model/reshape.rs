@@ -26,10 +26,17 @@ pub(crate) struct Reshaped {
 impl Reshaped {
     /// Draws calls in a shape.
     pub(crate) fn new(calls: &Calls, shape: &Shape) -> Reshaped {
+        let mut is_hidden = vec![false; calls.functions().all().len()];
+        for id in &shape.hidden {
+            if let Some(is_hidden) = is_hidden.get_mut(id.0 as usize) {
+                *is_hidden = true;
+            }
+        }
         let (mut nodes, mut to) = (Nodes::new(calls.node(CallId(0)).function), vec![CallId(0)]);
         for node in calls.nodes().iter().skip(1) {
             let caller = to[node.caller.0 as usize];
-            to.push(place(&mut nodes, calls, shape, caller, node.function));
+            let is_hidden = is_hidden[node.function.0 as usize];
+            to.push(if is_hidden { caller } else { place(&mut nodes, calls, shape, caller, node.function) });
         }
         let unknown = to[calls.unknown().0 as usize];
         Reshaped { calls: calls.with_nodes(nodes.into_calls(), unknown), to }
@@ -43,9 +50,6 @@ impl Reshaped {
 
 /// The box of a function that is called from a box.
 fn place(nodes: &mut Nodes, calls: &Calls, shape: &Shape, caller: CallId, function: FunctionId) -> CallId {
-    if shape.hidden.contains(&function) {
-        return caller;
-    }
     let library = calls.function(function).module.filter(|module| shape.collapsed.contains(module));
     let function = library.map_or(function, |module| calls.functions().library(module));
     if library.is_some() && nodes.get(caller).function == function {

@@ -122,7 +122,7 @@ fn over_time(facts: &Facts) -> Vec<Question> {
     }
     let units = |what| ["bytes", "blocks"].map(|unit| Question::of(what, &[("unit", unit)]));
     let bands = ["threads", "processes"].map(|by| Question::of("bands", &[("by", by)]));
-    let of_all = [units("lifetimes"), units("generations"), bands].concat();
+    let of_all = [units("lifetimes"), units("density"), units("generations"), bands].concat();
     of_all.into_iter().chain([Question::of("held", &[])]).collect()
 }
 
@@ -210,6 +210,7 @@ mod tests {
         let all = keys(&facts);
         for key in [
             "lifetimes?",
+            "density?unit=blocks",
             "held?",
             "page_stacks?",
             "bands?by=threads",

@@ -34,6 +34,8 @@ try {
   await rows(8);
   await button("Lifetimes");
   await until(`document.getElementById("lifetimes")?.getAttribute("aria-label").endsWith("3 rows")`);
+  await button("Density");
+  await until(`document.getElementById("density") !== null`);
   await button("Age and size");
   await rows(3);
   await choose("bands", "threads");

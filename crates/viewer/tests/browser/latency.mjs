@@ -1,13 +1,15 @@
 // How long a person waits: from what is done to the picture that answers it, and what the browser needs meanwhile.
 //
-//   node latency.mjs chromium PROFILE ADDRESS [TIMES]
+//   node latency.mjs chromium PROFILE ADDRESS [TIMES [quick]]
 //
-// Prints a table of medians of TIMES (20) measurements; the machine's load stands beside them.
+// Prints a table of medians of TIMES (20) measurements; the machine's load stands beside them. `quick` neither waits for
+// findings nor asks for lifetimes, which read all events: of a very large trace they take minutes.
 import { readFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { chromium } from "./chromium.mjs";
 
-const [binary, profile, address, times = "20"] = process.argv.slice(2);
+const [binary, profile, address, times = "20", how = ""] = process.argv.slice(2);
+const isQuick = how === "quick";
 const browser = await chromium(binary, profile);
 const { page, run, until, open, drag, click } = browser;
 
@@ -52,7 +54,7 @@ try {
     await until(isShown);
   };
   await measure("first page of a server that has just started", first, 1);
-  await until(`!document.getElementById("findings").textContent.includes("Reading")`, 1800);
+  if (!isQuick) await until(`!document.getElementById("findings").textContent.includes("Reading")`, 1800);
   await measure("first page", first, 5);
   await run("scrollTo(0, 0)");
   const timeline = await box("timeline");
@@ -80,7 +82,13 @@ try {
     await drag(at(0.01 + n * 0.02), at(0.5 + n * 0.02), y);
     await tab("generations");
   }, Number(times) / 4);
-  await measure("lifetimes", async (n) => {
+  await measure("density", async (n) => {
+    await tab("flame");
+    await run(SETTLED);
+    await drag(at(0.9 + n * 0.001), at(0.91), y);
+    await tab("density");
+  }, Number(times) / 4);
+  if (!isQuick) await measure("lifetimes", async (n) => {
     await tab("flame");
     await run(SETTLED);
     await drag(at(0.9 + n * 0.005), at(0.99), y);

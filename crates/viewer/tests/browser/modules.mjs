@@ -31,6 +31,7 @@ export async function checkModules(run, address) {
   await checkBoxes(call, check);
   await checkCuts(check);
   await checkLifetimes(call, check);
+  await checkDensity(check);
   const lane = { step: [2, 5], heap_end_bytes: [7, 9] };
   for (const [step, heap] of [[0, 0], [1, 0], [2, 7], [4, 7], [5, 9], [99, 9]]) await check("lanes.js", "heapAt", [lane, step], heap);
 }
@@ -94,6 +95,17 @@ async function checkLifetimes(call, check) {
     await check("lifetimes.js", "questionOf", [ages, rows, { left: 1, right: 2, top, bottom }], { ...range, ...question });
   }
   await check("lifetimes.js", "rowName", [{ from: 300, to: 1000 }], "300 ns to 1 us");
+}
+
+async function checkDensity(check) {
+  // Two cells in a column, the first one at its foot; the last column has one.
+  const density = { from_ns: 100, cell_ns: 10, per_column: 2, is_freed: false, cells: [0, 3, 1024, 0, 7] };
+  for (const [x, y, cell] of [[0, 9, 0], [0.1, 0, 1], [0.4, 7, 2], [0.9, 6, 4], [0.9, 1, 4], [1, 99, 4], [0, -3, 1]]) await check("density.js", "cellAt", [density, x, y], cell);
+  const range = { from: "110", to: "130", born: "", age: "", path: "" };
+  await check("density.js", "questionOf", [density, { first: 1, last: 2 }], { show: "allocated", ...range });
+  await check("density.js", "questionOf", [{ ...density, is_freed: true }, { first: 1, last: 2 }], { show: "freed", ...range });
+  await check("density.js", "describe", [density, { first: 1, last: 2 }, "bytes"], "Allocated from 0.11 us to 0.13 us: 1.00 KiB");
+  await check("density.js", "describe", [density, { first: 4, last: 4 }, "blocks"], "Allocated from 0.14 us to 0.15 us: 7 blocks");
 }
 
 async function checkCuts(check) {

@@ -214,6 +214,30 @@ try {
   const again = await box("lifetimes");
   await drag(column(1.2), column(7), again.y + 9);
   await isTotal("564 B in 2 blocks");
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
+
+  // The map of density: cells of 2 us in 101 columns; those of what is freed; a drag leads to the stacks of that time.
+  await button("Density");
+  await until(`document.getElementById("density")?.getAttribute("aria-label") === "What was allocated over time, 101 columns of 50 cells"`);
+  await run(`document.getElementById("density").scrollIntoView({ block: "end" })`);
+  const dense = await box("density");
+  const foot = (ms) => dense.x + ((ms * 10 + 0.5) / 101) * dense.width;
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: foot(2), y: dense.y + 247 });
+  await until(`document.getElementById("tooltip").textContent === "Allocated from 2.000 ms to 2.002 ms: 12.7 KiB"`);
+  await drag(foot(2), foot(4), dense.y + 247);
+  await isTotal("13.2 KiB in 3 blocks");
+  assert.match(await hash(), /show=allocated.*&from=2000000&to=4002000/);
+  await button("Density");
+  await choose("show", "freed");
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
+  await until(`document.getElementById("density")?.getAttribute("aria-label") === "What was freed over time, 101 columns of 50 cells"`);
+  await run(`document.getElementById("density").focus()`);
+  for (let n = 0; n < 30; n += 1) await press("ArrowRight");
+  await until(`document.getElementById("density-status").textContent === "Freed from 3.000 ms to 3.002 ms: 1,000 B"`);
+  await press("Enter");
+  await isTotal("1,000 B in 1 block");
   await button("Reset");
   await run(`document.getElementById("timeline").focus()`);
   await press("Escape");

@@ -52,6 +52,11 @@ pub(crate) fn serve_marked(client: impl FnOnce(&Place)) {
     open(&[recording::marked()], |viewer| serve_one(&viewer, client));
 }
 
+/// The recording with a function that passes requests on.
+pub(crate) fn serve_wrapped(client: impl FnOnce(&Place)) {
+    open(&[recording::wrapped()], |viewer| serve_one(&viewer, client));
+}
+
 /// Opens recordings, each compared with the one before.
 pub(crate) fn open(traces: &[Vec<u8>], look: impl FnOnce(Viewer<'_>)) {
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{serve, serve_compared};
+use crate::client::{serve, serve_compared, serve_wrapped};
 
 const MS: u64 = 1_000_000;
 
@@ -40,8 +40,21 @@ fn a_range_is_compared_with_another() {
 }
 
 #[test]
+fn who_has_changed_is_who_asked_for_the_memory() {
+    serve_wrapped(|place| {
+        let query = format!("show=live&at={}&base={}", 4 * MS, MS);
+        // `load` is as it was.
+        let table = place.json(&format!("api/functions?order=change&{query}"));
+        assert_eq!((rows(&table), &table["all"]), (vec![("main", 100, 1_000)], &json!(1)));
+        let table = place.json(&format!("api/functions?{query}"));
+        assert_eq!(rows(&table), [("xmalloc", 100, 1_000), ("load", 7, 7), ("main", 0, 0)]);
+    });
+}
+
+#[test]
 fn a_recording_has_not_changed_from_itself() {
     serve_compared(|place| {
+        assert_eq!(place.json("api/functions?order=change&base=trace&show=allocated")["all"], 0);
         assert!(place.json("api/summary")["baseline"].is_string());
         for show in ["live", "allocated", "freed", "left"] {
             let flame = place.json(&format!("api/flame?show={show}&base=trace"));

@@ -94,6 +94,21 @@ pub(crate) fn marked() -> Vec<u8> {
     t.out
 }
 
+/// Blocks of a function that only passes requests on, and one of `load`: 100 and 7 bytes at 1 ms, 900 bytes at 3 ms.
+pub(crate) fn wrapped() -> Vec<u8> {
+    let mut t = Recording { writer: Writer::new(), out: Vec::new(), source: "app.c".to_owned() };
+    t.writer.start(&SessionInfo { started_mono_ns: START_NS, ..SessionInfo::default() }, &mut t.out);
+    let functions = ["main", "xmalloc", "load"].map(str::to_owned);
+    let app = t.process_of(100, 1, Stage::Execed, &functions);
+    let (xmalloc, load) = (StackId(2), StackId(3));
+    t.chunk(app, 1, &[(0, alloc(100, xmalloc)), (0, alloc(7, load)), (2 * MS, alloc(900, xmalloc))]);
+    t.end(app, 10);
+    let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
+    t.writer.session_end(&end, &mut t.out);
+    t.writer.finish(&mut t.out);
+    t.out
+}
+
 /// A block of each of so many functions with names of their own, about as large as the others and never freed.
 pub(crate) fn wide(functions: u64) -> Vec<u8> {
     let mut t = Recording { writer: Writer::new(), out: Vec::new(), source: "app.c".to_owned() };
