@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::estimate::Estimate;
+use heapscribe_analyze::memory::{self, Memory};
 use heapscribe_analyze::snapshot::{self, Snapshot as Answer};
 use heapscribe_formats::Trace;
 use heapscribe_session::inspect::{self, Snapshot};
@@ -16,9 +17,17 @@ pub(crate) fn has_samples(definitions: &[u8]) -> bool {
 
 /// All that is known of what is live.
 pub(crate) fn answer(snapshot: &Snapshot) -> Result<Answer> {
+    Ok(answer_with_memory(snapshot)?.0)
+}
+
+/// The same, and of what the resident memory is made, where the snapshot has the pages of the process.
+pub(crate) fn answer_with_memory(snapshot: &Snapshot) -> Result<(Answer, Option<Memory>)> {
     let mut bytes = Vec::new();
     inspect::save(snapshot, &mut bytes).context("cannot keep the snapshot in memory")?;
-    Ok(snapshot::analyze(&Trace::open(bytes)?).into_iter().next().unwrap_or_default())
+    let trace = Trace::open(bytes)?;
+    let answer = snapshot::analyze(&trace).into_iter().next().unwrap_or_default();
+    let memory = memory::analyze(&trace, &answer)?;
+    Ok((answer, memory))
 }
 
 /// The estimate of what is live, and how many of the live blocks are no samples; nothing where none is one.

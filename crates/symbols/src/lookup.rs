@@ -63,9 +63,13 @@ fn frames_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<
     frames
 }
 
-/// Whether a symbol names the same function, with the path to it.
+/// Whether a symbol names the same function, with the path to it. Of a lambda, which debug information calls
+/// `operator()`, the symbol's short name ends with the lambda.
 fn is_path_to(symbol: &str, function: Option<&str>) -> bool {
     let symbol = crate::short::short(symbol);
+    if function == Some("operator()") && crate::short::is_lambda(&symbol) {
+        return true;
+    }
     function.is_some_and(|function| symbol.strip_suffix(function).is_some_and(|path| path.ends_with("::")))
 }
 

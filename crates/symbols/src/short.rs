@@ -2,6 +2,8 @@
 //! inline namespaces of C++ libraries, Rust's hashes and `<impl ..>`. Two functions may have the same short name, so
 //! it is for showing only.
 
+use std::borrow::Cow;
+
 use crate::stable_names::stable;
 
 /// A template argument list of the program's own types is kept up to this length.
@@ -11,11 +13,12 @@ const ARGUMENTS_KEPT: usize = 16;
 const DEPTH_MAX: usize = 16;
 
 /// Namespaces that only their library's authors care for.
-const NOISE: [(&str, &str); 6] = [
-    ("[abi:cxx11]", ""),
-    ("std::__cxx11::", "std::"),
+const NOISE: [(&str, &str); 7] = [
+    ("::__cxx11::", "::"),
     ("std::__1::", "std::"),
-    ("std::basic_string", "std::string"),
+    ("std::__ndk1::", "std::"),
+    ("std::chrono::_V2::", "std::chrono::"),
+    ("std::basic_", "std::"),
     ("__gnu_cxx::__normal_iterator", "iterator"),
     ("{{closure}}", "{closure}"),
 ];
@@ -46,9 +49,10 @@ fn short_within(name: &str, depth: usize) -> String {
     if let Some(path) = mangled_path(name) {
         return path;
     }
-    let name = without_parameters(stable(name));
+    let name = without_tags(stable(name));
+    let name = without_parameters(&name);
     let mut out = String::with_capacity(name.len());
-    let mut rest = name;
+    let mut rest = &name[..];
     while let Some(next) = rest.chars().next() {
         if let Some(operator) = operator(rest, &out) {
             out.push_str(operator);
@@ -67,8 +71,28 @@ fn short_within(name: &str, depth: usize) -> String {
         }
     }
     let out = NOISE.iter().fold(out, |out, (noise, plain)| out.replace(noise, plain));
-    let out = out.trim_end_matches("::").trim_end();
-    if out.is_empty() { name.to_owned() } else { out.to_owned() }
+    let out = without_call(out.trim_end_matches("::").trim_end());
+    if out.is_empty() { name.into_owned() } else { out.to_owned() }
+}
+
+/// `main::{lambda#1}` of `main::{lambda#1}::operator()`: nothing else of a lambda is called.
+fn without_call(name: &str) -> &str {
+    name.strip_suffix("::operator()").filter(|of| is_lambda(of)).unwrap_or(name)
+}
+
+pub(super) fn is_lambda(name: &str) -> bool {
+    let last = last_segment(name);
+    last.starts_with("{lambda") || last.starts_with("'lambda") || last.starts_with("$_")
+}
+
+/// Without the tags of ABIs: `[abi:cxx11]`, `[abi:v15007]`.
+fn without_tags(name: &str) -> Cow<'_, str> {
+    let mut name = Cow::Borrowed(name);
+    while let Some(at) = name.find("[abi:") {
+        let Some(length) = name[at..].find(']') else { break };
+        name = Cow::Owned(format!("{}{}", &name[..at], &name[at + length + 1..]));
+    }
+    name
 }
 
 /// The path in a mangled C++ name that could not be read as a whole: `_ZSt11make_sharedI..` is `std::make_shared`.
@@ -166,9 +190,29 @@ fn at_top(text: &str, word: &str) -> Option<usize> {
     None
 }
 
-/// `f(int) const` is `f`, `{lambda(int)#1}` is `{lambda#1}`; but Go's `main.(*T).f` stays.
-fn without_parameters(name: &str) -> &str {
-    let (mut angle, mut brace) = (0_i32, 0_i32);
+/// `f(int) const` is `f`, `f(int)::Local::g()` is `f::Local::g`, `{lambda(int)#1}` is `{lambda#1}`; but Go's `main.(*T).f`
+/// stays.
+fn without_parameters(name: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some(at) = parameters(rest) {
+        out.push_str(&rest[..at]);
+        let Some(after) = end_of_parameters(&rest[at..]).map(|end| &rest[at + end..]) else {
+            return Cow::Owned(out);
+        };
+        let qualified = ["", " const", " volatile", " &", " &&", " const &", " const &&"];
+        let inside = qualified.iter().find_map(|of| after.strip_prefix(of).filter(|of| of.starts_with("::")));
+        let Some(inside) = inside.or_else(|| after.starts_with('#').then_some(after)) else {
+            return Cow::Owned(out);
+        };
+        rest = inside;
+    }
+    if out.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(out + rest) }
+}
+
+/// Where the parameters of a function begin, or those of a lambda.
+fn parameters(name: &str) -> Option<usize> {
+    let mut angle = 0_i32;
     let bytes = name.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -182,14 +226,26 @@ fn without_parameters(name: &str) -> &str {
             b'<' => angle += 1,
             b'>' if at > 0 && bytes[at - 1] == b'-' => {}
             b'>' => angle -= 1,
-            b'{' => brace += 1,
-            b'}' => brace -= 1,
-            b'(' if angle == 0 && brace == 0 && begins_parameters(&name[..at]) => return &name[..at],
+            b'(' if angle == 0 && begins_parameters(&name[..at]) => return Some(at),
             _ => {}
         }
         at += 1;
     }
-    name
+    None
+}
+
+/// Where the bracket at the start of a text is closed.
+fn end_of_parameters(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at + 1),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Parameters follow a name or an operator; an unnamed namespace and Go's receivers do not.
@@ -217,7 +273,20 @@ mod tests {
             ("operator<< <char>(std::ostream&)", "operator<<"),
             ("a::operator<(a const&, a const&)", "a::operator<"),
             ("std::function<void (int)>::operator()(int) const", "std::function::operator()"),
-            ("main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"),
+            ("main::{lambda(int)#1}::operator()(int) const", "main::{lambda#1}"),
+            (
+                "shop::load(int, std::string const&)::{lambda(int)#3}::operator()(int) const",
+                "shop::load::{lambda#3}",
+            ),
+            ("shop::load(int) const &::Local::fill(int)", "shop::load::Local::fill"),
+            ("load(int (*)(int))::{lambda(auto:1)#2}::operator()<int>(int) const", "load::{lambda#2}"),
+            ("main::$_0::operator()(int) const", "main::$_0"),
+            ("main::'lambda'(int)::operator()(int) const", "main::'lambda'"),
+            ("shop::Tagged[abi:v2]::go[abi:fast](int)", "shop::Tagged::go"),
+            ("std::__1::vector<int>::reserve[abi:ne180100](unsigned long)", "std::vector::reserve"),
+            ("std::filesystem::__cxx11::path::operator/=(char const*)", "std::filesystem::path::operator/="),
+            ("std::chrono::_V2::system_clock::now()", "std::chrono::system_clock::now"),
+            ("std::basic_ostream<char, std::char_traits<char> >::flush()", "std::ostream::flush"),
             ("operator new(unsigned long)", "operator new"),
             ("A::operator bool() const", "A::operator bool"),
             ("f(int) [clone .part.0]", "f"),
@@ -273,6 +342,12 @@ mod tests {
             "ö<ö>::ö(ö)",
             "<é",
             "operator<é(é",
+            "f(",
+            "f(()::",
+            "f()::é(",
+            "f[abi:",
+            "{lambda(",
+            "{lambda()é",
         ] {
             short(name);
         }

@@ -9,6 +9,7 @@ use heapscribe_wire::language::Language;
 use crate::names::{LookupFailure, Module, Names, SourceFrame};
 use crate::places;
 use crate::resolver::Resolver;
+use crate::shown::shown;
 use crate::stable_names::stable;
 
 /// What stands for the stacks of allocations that a ring has evicted.
@@ -50,6 +51,11 @@ impl NamedFrame {
             Some(path) => format!("{}+{:#x}", path.rsplit('/').next().unwrap_or(path), self.offset),
             None => format!("{:#x}", self.offset),
         }
+    }
+
+    /// The same for people: a function's name is short, unless whole names are asked for.
+    pub fn shown_name(&self) -> String {
+        self.function.as_deref().map_or_else(|| self.name(), shown)
     }
 
     /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks

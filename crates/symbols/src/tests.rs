@@ -1,5 +1,6 @@
 //! Small programs compiled here and looked up: with debug information, with it elsewhere, without it.
 
+mod cpp_names;
 mod sources;
 
 use std::path::{Path, PathBuf};

@@ -88,9 +88,9 @@ const OTHER_HEAPS: [&str; 5] =
 fn hint(heap: LinkedHeap) -> &'static str {
     match heap {
         LinkedHeap::Jemalloc => {
-            "jemalloc is linked in, so its calls are not seen. Link libjemalloc.so instead of the archive, or run \
-             with MALLOC_CONF=prof:true,prof_final:true (_RJEM_MALLOC_CONF in Rust) and give `heapscribe report` \
-             the jeprof.*.heap that it writes."
+            "jemalloc is linked in, so its calls are not seen. Link libjemalloc.so instead of the archive (in Rust, leave \
+             out #[global_allocator]), or run with MALLOC_CONF=prof:true,prof_final:true (in Rust the feature \
+             `profiling` and _RJEM_MALLOC_CONF) and give `heapscribe report` the jeprof.*.heap that it writes."
         }
         LinkedHeap::Mimalloc => {
             "mimalloc is linked in, so its calls are not seen. Link libmimalloc.so instead of the archive, or \
@@ -141,6 +141,11 @@ impl Explained {
     /// Whether it is so little that it needs words.
     pub fn is_low(&self) -> bool {
         self.coverage.known_share().unwrap_or(1.0) < LOW
+    }
+
+    /// Whether the heap's share alone is so little that it is said first, although the program's own mappings may be the rest.
+    pub(crate) fn is_heap_low(&self) -> bool {
+        self.share() < LOW
     }
 
     /// The figure as a sentence.

@@ -23,6 +23,7 @@ pub mod off;
 mod open_end;
 pub mod own;
 pub mod pictures;
+pub mod plumbing;
 pub mod process_labels;
 pub mod range;
 mod runtime;

@@ -136,9 +136,13 @@ fn is_pythons(file: &str) -> bool {
 
 /// Whether a function only passes a request on to malloc, by its name.
 pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
-    let name = frame.function.as_deref().map(|function| short(function).to_ascii_lowercase());
-    let is_helper = || frame.function.as_deref().is_some_and(|name| HELPERS.contains(&name));
-    name.is_some_and(|name| WRAPPERS.iter().any(|part| name.contains(part))) || is_helper()
+    frame.function.as_deref().is_some_and(passes_on)
+}
+
+/// Whether a function of this name only passes a request on to malloc.
+pub fn passes_on(function: &str) -> bool {
+    let name = short(function).to_ascii_lowercase();
+    WRAPPERS.iter().any(|part| name.contains(part)) || HELPERS.contains(&function)
 }
 
 fn is_own(frame: &NamedFrame, folded: &Folded, libraries: &BTreeSet<String>) -> bool {

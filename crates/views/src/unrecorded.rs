@@ -11,6 +11,10 @@ const NAMES_SHOWN: usize = 3;
 pub fn why(reason: UnrecordedReason, is_one: bool) -> &'static str {
     let [one, several] = match reason {
         UnrecordedReason::Environment => ["its environment was cleared", "their environment was cleared"],
+        UnrecordedReason::Preload => [
+            "LD_PRELOAD of its environment lacks the recorder",
+            "LD_PRELOAD of their environment lacks the recorder",
+        ],
         UnrecordedReason::User => ["it runs as another user", "they run as another user"],
         UnrecordedReason::Hidden => [
             "a sandbox or chroot hides the recording from it",

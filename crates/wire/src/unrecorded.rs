@@ -49,11 +49,13 @@ pub enum UnrecordedReason {
     Sanitizer = 11,
     /// Its session could not be made for another reason.
     Other = 12,
+    /// It was started with an `LD_PRELOAD` that does not name the recorder's library.
+    Preload = 13,
 }
 
 impl UnrecordedReason {
     /// All, by number from 1 on.
-    const ALL: [UnrecordedReason; 12] = [
+    const ALL: [UnrecordedReason; 13] = [
         UnrecordedReason::Environment,
         UnrecordedReason::User,
         UnrecordedReason::Hidden,
@@ -66,6 +68,7 @@ impl UnrecordedReason {
         UnrecordedReason::OwnHeap,
         UnrecordedReason::Sanitizer,
         UnrecordedReason::Other,
+        UnrecordedReason::Preload,
     ];
 
     /// The reason of this number; one of a later version is another.
@@ -89,6 +92,7 @@ impl UnrecordedReason {
             UnrecordedReason::OwnHeap => "own_heap",
             UnrecordedReason::Sanitizer => "sanitizer",
             UnrecordedReason::Other => "other",
+            UnrecordedReason::Preload => "preload",
         }
     }
 }

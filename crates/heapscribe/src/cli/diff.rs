@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
+use super::names::NameArgs;
 use super::range::{BaselineArgs, RangeArgs};
 use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
@@ -55,6 +56,9 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) salvage: StackArgs,
+
+    #[command(flatten)]
+    pub(crate) names: NameArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

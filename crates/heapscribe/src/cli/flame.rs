@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
+use super::names::NameArgs;
 use super::range::RangeArgs;
 use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
@@ -29,9 +30,13 @@ pub(crate) struct FlameArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Where to write the flame graph; its extension selects the format: .svg, .html or .folded
+    /// Where to write the flame graph, replacing what is there; its extension selects the format: .svg, .html or .folded
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    /// Accepted as in other commands: a picture is always replaced
+    #[arg(long = "force", hide = true)]
+    _force: bool,
 
     /// What the width of a frame shows [default: peak; of a range: allocated]
     #[arg(long, alias = "of", value_enum)]
@@ -53,6 +58,9 @@ pub(crate) struct FlameArgs {
 
     #[command(flatten)]
     pub(crate) salvage: StackArgs,
+
+    #[command(flatten)]
+    pub(crate) names: NameArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -22,6 +22,7 @@ mod messages;
 mod metric;
 mod modes;
 mod moment;
+mod names;
 mod plot;
 mod ps;
 mod range;

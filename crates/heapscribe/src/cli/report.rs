@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::messages::ReportMessagesArgs;
+use super::names::NameArgs;
 use super::range::RangeArgs;
 use super::salvage::StackArgs;
 use super::symbols::SymbolArgs;
@@ -61,6 +62,9 @@ pub(crate) struct ReportArgs {
 
     #[command(flatten)]
     pub(crate) salvage: StackArgs,
+
+    #[command(flatten)]
+    pub(crate) names: NameArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::help::TEMPLATE;
+use super::names::NameArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 use heapscribe_units::parse_duration;
@@ -16,6 +17,7 @@ Examples:
   heapscribe top 4711
   heapscribe top server --interval 5s
   heapscribe top server --once        print one screen, for scripts
+  heapscribe top server --pages       show of what the resident memory is made, too
 ")]
 pub(crate) struct TopArgs {
     /// The process: its PID, the name of its program, or its session directory
@@ -29,6 +31,14 @@ pub(crate) struct TopArgs {
     /// Print one screen and exit
     #[arg(long)]
     pub(crate) once: bool,
+
+    /// Show of what the resident memory is made, too; each update then reads the pages of the
+    /// process, which does not pause it longer
+    #[arg(long)]
+    pub(crate) pages: bool,
+
+    #[command(flatten)]
+    pub(crate) names: NameArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -4,7 +4,8 @@ use heapscribe_analyze::busiest;
 use heapscribe_analyze::calls::{Place, Question, StackCalls, calls};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
-use heapscribe_views::check::subject::{Subject, Worst};
+use heapscribe_views::check::subject::Subject;
+use heapscribe_views::check::worst::Worst;
 use heapscribe_views::check::{Culprit, Evidence};
 
 /// The origin of a process's times: the begin of the recording, where that is known.
@@ -60,6 +61,7 @@ fn worst<H: History>(
     let culprit = |stack: &StackCalls| Culprit {
         stack: gathered.stack(&calls.tree, stack.node),
         what: Evidence::Calls(*stack),
+        is_estimated: false,
     };
     let culprits = stacks.iter().take(top).map(culprit).collect();
     (most, Worst { culprits, more: stacks.len().saturating_sub(top) })

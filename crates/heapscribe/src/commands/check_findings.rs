@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_symbols::{NamedStacks, Resolver};
 use heapscribe_views::check::no_findings::Judged;
@@ -43,6 +44,7 @@ fn reason(one: Described, answer: &Answer, gathered: &mut Gathered) -> Reason {
     let culprit = one.culprits.first().map(|(culprit, _)| Culprit {
         stack: gathered.stack(&answer.tree, culprit.node),
         what: Evidence::Blocks(culprit.amount),
+        is_estimated: answer.sampling.as_ref().is_some_and(Sampling::has_estimates),
     });
     Reason { finding: one.finding, summary: one.summary, remedy: one.remedy, culprit }
 }

@@ -20,6 +20,7 @@ use heapscribe_views::exports::chrome_trace::NamedNote;
 use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, speedscope};
 
 use super::convert_one::{exit_code, one};
+use super::flame_picture::Form;
 use super::output::create;
 use super::resolver::resolver;
 use super::{convert_profiles, convert_tables, flame, partial, range};
@@ -57,7 +58,7 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
         ConvertTo::Folded => {
             let measure = folded_measure(args, &measures)?;
             let widths = answer.stacks.iter().map(|stack| (stack.node, measure.of(stack)));
-            let graph = flame::graph(&answer.tree, &answer.processes, widths, &resolver, false);
+            let graph = flame::graph(&answer.tree, &answer.processes, widths, &resolver, false, Form::Folded);
             graph.lines().iter().try_for_each(|line| writeln!(out, "{line}")).with_context(written)?;
         }
         ConvertTo::Speedscope => {

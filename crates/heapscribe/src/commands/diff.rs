@@ -26,6 +26,7 @@ use heapscribe_views::{json, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
+    args.names.apply();
     let sides = args.sides()?;
     let open = |side: &DiffSide<'_>| Input::open(side.file)?.into_sums(args.salvage.into());
     let traces = [open(&sides[0])?, open(&sides[1])?];

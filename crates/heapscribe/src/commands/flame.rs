@@ -20,13 +20,15 @@ use heapscribe_convert::{Input, Kind, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
-use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, are_full_names_shown, lossy};
+use heapscribe_views::plumbing::plumbing;
 use heapscribe_views::process_labels;
 use heapscribe_views::text;
 use heapscribe_views::text::tables;
 
 /// Runs the command.
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
+    args.names.apply();
     let form = form(&args.output)?;
     let input = Input::open(&args.trace)?;
     match input.kind() {
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         let is_count = args.metric() == Metric::Count;
         let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
         let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
-        let graph = graph(&snapshot.tree, &[], stacks, &resolver, args.fold_recursion);
+        let graph = graph(&snapshot.tree, &[], stacks, &resolver, args.fold_recursion, form);
         draw(args, form, &graph, &live_caption(&snapshot, args.metric()))?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let caption =
         Caption { title: title(&answer, args), command: command(&answer.command), unit: unit(args.metric()) };
     let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric().measure().of(stack)));
-    let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
+    let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion, form);
     draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }
@@ -79,7 +81,7 @@ fn flame_sums(args: &FlameArgs, form: Form, sums: &Sums, resolver: &Resolver) ->
     let measure = sums.measure(args.asked_metric().map(Metric::measure), &args.trace)?;
     let answer = &sums.answer;
     let stacks = answer.stacks.iter().map(|stack| (stack.node, measure.of(stack)));
-    let graph = graph(&answer.tree, &[], stacks, resolver, args.fold_recursion);
+    let graph = graph(&answer.tree, &[], stacks, resolver, args.fold_recursion, form);
     let estimated = if sums.is_estimated() { " (estimated)" } else { "" };
     let title = format!("{}{estimated}", text::profile::title(measure));
     let unit = if measure.counts_blocks() { "blocks" } else { "bytes" };
@@ -113,7 +115,7 @@ fn flame_pinned(args: &FlameArgs, form: Form, trace: &Opened, resolver: &Resolve
         return Err(Problem::new(what, "take another snapshot, or copy the file again if it was cut").into());
     }
     let stacks = memory.pinned.iter().map(|of| (of.node, of.resident_bytes));
-    let graph = graph(&snapshot.tree, &[], stacks, resolver, args.fold_recursion);
+    let graph = graph(&snapshot.tree, &[], stacks, resolver, args.fold_recursion, form);
     let of_live = live_caption(snapshot, Metric::Peak);
     draw(
         args,
@@ -154,6 +156,7 @@ pub(super) fn graph(
     stacks: impl Iterator<Item = (NodeId, u64)>,
     resolver: &Resolver,
     folds_recursion: bool,
+    form: Form,
 ) -> FlameGraph {
     let (stacks, parts) = narrowed(tree, stacks.filter(|(_, width)| *width > 0).collect());
     if let Some(parts) = parts {
@@ -167,7 +170,7 @@ pub(super) fn graph(
     let unknown = if parts.is_some() { "[unknown stacks and narrow calls]" } else { "[unknown stack]" };
     let mut graph = FlameGraph::default();
     for (node, width) in stacks {
-        let calls = calls(node, &names, unknown);
+        let calls = calls(node, &names, unknown, form);
         let calls = if folds_recursion { without_recursion(calls) } else { calls };
         let process = process_labels::process(tree, node).and_then(|process| labels.get(&process));
         let process = process.map(|label| Call { function: label.clone(), places: BTreeSet::new() });
@@ -184,7 +187,7 @@ fn live_caption(snapshot: &Snapshot, of: Metric) -> Caption {
 }
 
 /// The calls of a stack, the outermost first, without its process.
-fn calls(node: NodeId, names: &NamedStacks<'_>, unknown: &str) -> Vec<Call> {
+fn calls(node: NodeId, names: &NamedStacks<'_>, unknown: &str, form: Form) -> Vec<Call> {
     if names.tree().is_unknown(node) {
         return vec![Call { function: unknown.to_owned(), places: BTreeSet::new() }];
     }
@@ -192,9 +195,15 @@ fn calls(node: NodeId, names: &NamedStacks<'_>, unknown: &str) -> Vec<Call> {
     if process_labels::process(names.tree(), node).is_some() {
         frames.pop();
     }
+    // What other tools read has every name, and whole.
+    let is_picture = !matches!(form, Form::Folded);
+    if is_picture && !are_full_names_shown() {
+        frames.drain(..plumbing(&frames));
+    }
     frames.reverse();
+    let name = if is_picture { NamedFrame::shown_name } else { NamedFrame::name };
     let call =
-        |frame: &NamedFrame| Call { function: frame.name(), places: frame.place().into_iter().collect() };
+        |frame: &NamedFrame| Call { function: name(frame), places: frame.place().into_iter().collect() };
     frames.iter().map(call).collect()
 }
 

@@ -20,6 +20,7 @@ use heapscribe_views::{hotspots, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
+    args.names.apply();
     let trace = Input::open(&args.trace)?.into_sums(args.salvage.into())?;
     let (measure, answer) = match &trace.profile {
         Some(sums) => {

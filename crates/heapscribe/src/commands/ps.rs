@@ -73,7 +73,8 @@ struct Row {
 struct LiveEstimate {
     bytes: u64,
     bytes_low: u64,
-    bytes_high: u64,
+    /// `null` where recording was off for a time.
+    bytes_high: Option<u64>,
     blocks: u64,
     samples: u64,
 }
@@ -86,8 +87,10 @@ impl LiveEstimate {
         }
         let answer = live_estimate::answer(&Snapshot::take(session).ok()?).ok()?;
         let (live, _) = live_estimate::of(&answer)?;
-        let [bytes, bytes_low, bytes_high, blocks] =
-            [live.bytes.value, live.bytes.low, live.bytes.high, live.blocks.value].map(|n| n.round() as u64);
+        let [bytes, bytes_low, blocks] =
+            [live.bytes.value, live.bytes.low, live.blocks.value].map(|n| n.round() as u64);
+        let high = live.bytes.high;
+        let bytes_high = high.is_finite().then(|| high.round() as u64);
         Some(LiveEstimate { bytes, bytes_low, bytes_high, blocks, samples: live.samples })
     }
 }
@@ -284,6 +287,9 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 /// What is live; an estimate where blocks were sampled.
 fn live(row: &Row) -> String {
     match row.live_estimate {
+        Some(estimate) if estimate.bytes_high.is_none() => {
+            format!("{}{}", sign("≥", ">"), short_bytes(estimate.bytes_low))
+        }
         Some(estimate) => format!("{}{}", about(), short_bytes(estimate.bytes)),
         None => match row.bounds.as_ref().map(|(bounds, _)| bounds.bytes) {
             Some(Range { high: Some(high), .. }) => format!("{}{}", sign("≤", "<"), short_bytes(high)),

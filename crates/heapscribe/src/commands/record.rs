@@ -55,11 +55,26 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     }
     let base = Base::create(args.session_dir.as_deref())?;
     let outcome = record(args, preload, &base);
+    if !matches!(outcome, Ok(Recorded::Over(_))) {
+        clean(args, &base);
+    }
+    base.remove();
+    outcome.map(|(Recorded::NotStarted(code) | Recorded::Over(code))| code)
+}
+
+/// How a recording ended, and with which exit code.
+enum Recorded {
+    /// Its program could not be started.
+    NotStarted(ExitCode),
+    /// It is over, and what takes too much room of killed processes was removed.
+    Over(ExitCode),
+}
+
+/// Removes sessions of killed processes that are too old or take too much room.
+fn clean(args: &RecordArgs, base: &Base) {
     if let Some(parent) = base.path().parent() {
         heapscribe_collect::clean(parent, &args.retention.killed());
     }
-    base.remove();
-    outcome
 }
 
 /// Rejects what a trace of memtrace has no place for.
@@ -85,7 +100,7 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     }
 }
 
-fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
+fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Recorded> {
     preload.variables.extend(variables(args, base));
     let Some(rules) = real_time_rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
@@ -113,7 +128,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
                 let _ = std::fs::remove_dir_all(ring::directory_of(&output));
             }
             message::error(&failure.error);
-            return Ok(ExitCode::from(failure.exit_code));
+            return Ok(Recorded::NotStarted(ExitCode::from(failure.exit_code)));
         }
     };
     drain.watch(child.id());
@@ -150,14 +165,12 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
             if args.retention.limits().is_some() { "REST.hst".into() } else { output.to_string_lossy() }
         ));
     }
-    Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))
+    Ok(Recorded::Over(status.map_or(ExitCode::SUCCESS, child::exit_code)))
 }
 
 /// Removes sessions of killed processes that take too much room, before the summary says where they are.
 fn remove_killed(args: &RecordArgs, base: &Base, summary: &mut Summary) {
-    if let Some(parent) = base.path().parent() {
-        heapscribe_collect::clean(parent, &args.retention.killed());
-    }
+    clean(args, base);
     let count = |summary: &Summary| summary.killed_sessions.len() + summary.unseen_sessions.len();
     let before = count(summary);
     for sessions in [&mut summary.killed_sessions, &mut summary.unseen_sessions] {

@@ -53,6 +53,7 @@ struct WithTally<'a, R> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    args.names.apply();
     let input = Input::open(&args.trace)?;
     if input.kind() == Kind::AosPart {
         return report_messages::run(args);

@@ -12,6 +12,7 @@ use heapscribe_session::inspect;
 
 /// Runs the command.
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
+    args.names.apply();
     let place = inspect::places(args.session_dir.as_deref());
     let interval = Duration::from_nanos(args.interval_ns);
     let found = match inspect::one(&args.process, &place) {
@@ -23,10 +24,11 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
     };
     let session = found.open()?;
     let resolver = resolver(&args.symbols, &[])?;
+    let looks = (interval, args.pages);
     if args.once {
-        tui::once(&session, interval, &resolver, &mut anstream::stdout().lock())?;
+        tui::once(&session, looks, &resolver, &mut anstream::stdout().lock())?;
     } else {
-        tui::run(&session, interval, &resolver)?;
+        tui::run(&session, looks, &resolver)?;
     }
     Ok(ExitCode::SUCCESS)
 }

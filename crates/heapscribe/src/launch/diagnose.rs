@@ -32,7 +32,7 @@ impl Unseen {
     pub(crate) fn unrecorded(&self, mono_ns: u64) -> Option<UnrecordedProgram> {
         let reason = match self.why {
             Why::Architecture(_) => UnrecordedReason::Architecture,
-            Why::Static => UnrecordedReason::Static,
+            Why::Static | Why::StaticGo => UnrecordedReason::Static,
             Why::Privileged => UnrecordedReason::Privileged,
             Why::OwnHeap(_) => UnrecordedReason::OwnHeap,
             Why::Sanitizer(_) => UnrecordedReason::Sanitizer,
@@ -105,6 +105,7 @@ pub(crate) fn other_machine(path: &Path) -> Option<String> {
 enum Why {
     Architecture(String),
     Static,
+    StaticGo,
     Privileged,
     OwnHeap(String),
     Sanitizer(&'static str),
@@ -122,6 +123,10 @@ impl Why {
             Why::Static => (
                 "is statically linked, so the recorder cannot be loaded into it".to_owned(),
                 "link it dynamically; a Rust program can also link the recorder itself (see the documentation: Static programs)",
+            ),
+            Why::StaticGo => (
+                "is a statically linked Go program, whose heap is its runtime's own".to_owned(),
+                "`heapscribe report` reads the heap profiles (runtime/pprof) and traces (runtime/trace) that Go writes",
             ),
             Why::Privileged => (
                 "is setuid or setgid or has capabilities, so the dynamic loader ignores LD_PRELOAD"
@@ -180,6 +185,7 @@ fn why(path: &Path) -> Why {
         return Why::OwnHeap(symbol);
     }
     match file.section_by_name(".interp") {
+        None if file.section_by_name(".go.buildinfo").is_some() => Why::StaticGo,
         None => Why::Static,
         Some(_) if !needs_libraries(&file) => Why::NoLibc,
         Some(_) => Why::Unknown,

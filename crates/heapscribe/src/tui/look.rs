@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use heapscribe_analyze::snapshot::Snapshot as Answer;
+use heapscribe_formats::ResidentSample;
 use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 
@@ -31,6 +32,8 @@ pub(crate) struct Look {
     pub(crate) held_ns: u64,
     /// Resident memory without the files of the recorder, bytes; 0 when the process has ended.
     pub(crate) rss_bytes: u64,
+    /// Of what its resident memory is made, where that was asked for.
+    pub(crate) memory: Option<ResidentSample>,
     /// The statistics of another heap in the process.
     pub(crate) heap: Option<HeapStatistics>,
     /// How long full chunks have waited for the drainer, ns.
@@ -44,10 +47,10 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Looks.
-    pub(crate) fn at(session: &SessionReader) -> Result<Look> {
-        let snapshot = Snapshot::take(session)?;
-        let live = live_estimate::answer(&snapshot)?;
+    /// Looks, at the pages of the process, too, if asked.
+    pub(crate) fn at(session: &SessionReader, with_pages: bool) -> Result<Look> {
+        let snapshot = if with_pages { take_with_map(session)? } else { Snapshot::take(session)? };
+        let (live, memory) = live_estimate::answer_with_memory(&snapshot)?;
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             snapshot.records.iter().map(of).fold(0, u64::wrapping_add)
         };
@@ -70,6 +73,7 @@ impl Look {
             rss_bytes: alive
                 .and_then(|pid| Memory::of(pid).without(session.directory()).sample())
                 .map_or(0, |sample| sample.rss_bytes),
+            memory: memory.map(|memory| memory.sample(snapshot.moment.mono_ns)),
             heap: heap_of(session, head.pid, head.created_mono_ns),
             lag_ns: lag_ns(session)?,
             allocated_bytes: sum(|r| r.allocated_bytes),
@@ -77,6 +81,16 @@ impl Look {
             freed_bytes: sum(|r| r.freed_bytes),
             live,
         })
+    }
+}
+
+/// A process that has ended has no pages.
+fn take_with_map(session: &SessionReader) -> Result<Snapshot> {
+    let taken =
+        Snapshot::map_reader(session).and_then(|mut reader| Snapshot::take_with_map(session, &mut reader));
+    match taken {
+        Err(_) if session.living_pid().is_none() => Snapshot::take(session),
+        taken => taken,
     }
 }
 

@@ -150,8 +150,9 @@ pub(super) fn largest(look: &Look) -> Vec<&LiveStack> {
 
 /// `load shop.c:12`: two calls in one function differ in their lines only.
 fn with_place(frame: &NamedFrame) -> String {
+    let name = frame.shown_name();
     match frame.place() {
-        Some(place) => format!("{} {}", frame.name(), place.rsplit('/').next().unwrap_or(&place)),
-        None => frame.name(),
+        Some(place) => format!("{name} {}", place.rsplit('/').next().unwrap_or(&place)),
+        None => name,
     }
 }

@@ -20,16 +20,20 @@ pub(super) const COLUMNS: u16 = 80;
 const COLUMNS_MAX: u16 = 2000;
 const ROWS: u16 = 24;
 
-/// Shows a process until the user has seen enough.
-pub(crate) fn run(session: &SessionReader, interval: Duration, resolver: &Resolver) -> Result<()> {
+/// Shows a process until the user has seen enough, each look after an interval, at its pages, too, if asked.
+pub(crate) fn run(
+    session: &SessionReader,
+    (interval, with_pages): (Duration, bool),
+    resolver: &Resolver,
+) -> Result<()> {
     need_terminal(
         "use --once to print one screen, or `heapscribe snapshot` to write the live blocks to a file",
     )?;
     crate::progress::draw_no_progress();
     let mut state = State::default();
-    state.take(Look::at(session)?, resolver);
+    state.take(Look::at(session, with_pages)?, resolver);
     let mut terminal = ratatui::try_init()?;
-    let outcome = watch(&mut terminal, &mut state, session, interval, resolver);
+    let outcome = watch(&mut terminal, &mut state, session, (interval, with_pages), resolver);
     ratatui::restore();
     outcome
 }
@@ -45,7 +49,7 @@ fn watch(
     terminal: &mut ratatui::DefaultTerminal,
     state: &mut State,
     session: &SessionReader,
-    interval: Duration,
+    (interval, with_pages): (Duration, bool),
     resolver: &Resolver,
 ) -> Result<()> {
     let mut next_look = Instant::now() + interval;
@@ -60,7 +64,7 @@ fn watch(
         if Instant::now() >= next_look {
             // A process that has ended does not change any more; its last picture stays.
             if !state.is_paused && state.look.is_alive {
-                state.take(Look::at(session)?, resolver);
+                state.take(Look::at(session, with_pages)?, resolver);
             }
             next_look = Instant::now() + interval;
         }
@@ -89,15 +93,15 @@ pub(super) fn key(event: &Event) -> Option<Key> {
 /// Prints one screen as text, after two looks, so that it has rates.
 pub(crate) fn once(
     session: &SessionReader,
-    interval: Duration,
+    (interval, with_pages): (Duration, bool),
     resolver: &Resolver,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut state = State::default();
-    state.take(Look::at(session)?, resolver);
+    state.take(Look::at(session, with_pages)?, resolver);
     if state.look.is_alive {
         std::thread::sleep(interval);
-        state.take(Look::at(session)?, resolver);
+        state.take(Look::at(session, with_pages)?, resolver);
     }
     let columns = if std::io::stdout().is_terminal() {
         ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns)

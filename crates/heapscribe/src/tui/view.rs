@@ -15,6 +15,7 @@ use crate::live_estimate;
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
 use heapscribe_units::{about, count, counted, duration, percent_cell, short_bytes};
+use heapscribe_views::text::resident;
 
 pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -101,7 +102,8 @@ fn header(state: &State) -> Vec<Line<'static>> {
         Line::raw(heap),
         Line::raw(format!("{rates}{exact}")),
     ];
-    lines.into_iter().chain(heap_line).collect()
+    let memory = look.memory.as_ref().map(resident::lines).unwrap_or_default();
+    lines.into_iter().chain(heap_line).chain(memory.into_iter().map(Line::raw)).collect()
 }
 
 /// What is live; of blocks that were sampled an estimate.
@@ -215,7 +217,7 @@ fn cut(text: &str, width: u16) -> String {
 fn stack(frames: &[NamedFrame], area: Rect) -> Vec<Line<'static>> {
     let line = |frame: &NamedFrame| {
         let place = frame.place().map(|place| format!("  {place}")).unwrap_or_default();
-        Line::raw(cut(&format!("  {}{place}", frame.name()), area.width))
+        Line::raw(cut(&format!("  {}{place}", frame.shown_name()), area.width))
     };
     frames.iter().take(usize::from(area.height)).map(line).collect()
 }
@@ -234,6 +236,8 @@ fn help(state: &State) -> Line<'static> {
 
 #[cfg(test)]
 mod tests {
+    use heapscribe_analyze::memory::PartName;
+    use heapscribe_formats::ResidentSample;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -272,6 +276,22 @@ mod tests {
             screen(&state, width, 24).lines().any(|line| line.ends_with("app+0x30 < app+0x20 < app+0x10"))
         );
         assert!(!screen(&state, width - 1, 24).contains(whole));
+    }
+
+    #[test]
+    fn of_what_memory_is_made_stands_above_the_rows() {
+        let mut with_pages = look(1, [1000, 3000, 2000]);
+        let mut sample = ResidentSample { resident_bytes: 40 << 20, ..ResidentSample::default() };
+        sample.parts[PartName::FreePages as usize] = 30 << 20;
+        sample.parts[PartName::Recorder as usize] = 9 << 20;
+        with_pages.memory = Some(sample);
+        let screen = screen(&seen([look(0, [1000, 3000, 2000]), with_pages]), 80, 24);
+        let lines: Vec<_> = screen.lines().skip(3).take(2).collect();
+        let expected = [
+            "resident 40.0 MiB: live 0 B, headers 0 B, not heap 0 B, recorder 9.00 MiB",
+            "free in the heap: 0 B in pages with live blocks, 30.0 MiB in others",
+        ];
+        assert_eq!(lines, expected, "{screen}");
     }
 
     #[test]

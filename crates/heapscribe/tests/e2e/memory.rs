@@ -3,9 +3,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::support::{Place, Run, Started, heapscribe, until};
+use crate::support::{Place, Run, Started, heapscribe, skip, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ pub(crate) const PAGE: u64 = 4096;
 pub(crate) const MIB: u64 = 1 << 20;
 
 /// `pages.c`, which has sections.
-fn compile(place: &Place) -> PathBuf {
+pub(crate) fn compile(place: &Place) -> PathBuf {
     let header = heapscribe().arg("header").output().unwrap();
     fs::write(place.path("heapscribe.h"), header.stdout).unwrap();
     let include = format!("-I{}", place.path("").display());
@@ -67,8 +66,13 @@ impl<'a> Pages<'a> {
     }
 
     pub(crate) fn rss(&self) -> u64 {
+        self.counted("Rss:")
+    }
+
+    /// What the kernel counts by a name.
+    fn counted(&self, name: &str) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).unwrap();
-        let kib = text.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        let kib = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
@@ -198,7 +202,7 @@ fn small_blocks_between_large_ones_keep_all_pages() {
     pages.end();
 }
 
-/// Where there are no huge pages each of the 30 blocks keeps one of 4 KiB.
+/// Where there are no huge pages each of the 30 blocks keeps one of 4 KiB, and the skipped part says so.
 #[test]
 fn a_chain_of_reallocs_and_huge_pages_come_back_as_promised() {
     for kind in ["chain", "huge"] {
@@ -206,8 +210,15 @@ fn a_chain_of_reallocs_and_huge_pages_come_back_as_promised() {
         let pages = Pages::start(&place, kind, &[]);
         let memory = pages.memory();
         memory.assert_sums_to(pages.rss());
-        let blocks = memory.first()["blocks"].as_u64();
-        assert!(kind == "chain" || blocks == Some(30), "{blocks:?}");
+        let (first, huge_bytes) = (memory.first(), pages.counted("AnonHugePages:"));
+        let keeps = first["resident_bytes"].as_u64().unwrap();
+        match kind {
+            "huge" if huge_bytes == 0 => skip("the kernel has no huge pages to give"),
+            // Each block keeps a page of 2 MiB, as far as these are of the heap and beside no other block of it.
+            "huge" => assert!(keeps > huge_bytes / 2 && keeps > 20 * 2 * MIB, "{keeps} of {huge_bytes}"),
+            _ => {}
+        }
+        assert!(kind == "chain" || first["blocks"] == 30, "{first}");
         assert!(memory.promised() > 28 * MIB, "{kind}");
         about(pages.follow_advice(), memory.promised(), 2);
         pages.end();
@@ -356,39 +367,4 @@ fn what_has_no_pages_says_how_to_get_them() {
         );
     }
     pages.end();
-}
-
-/// The anonymous memory of the program without a recorder, when it is ready.
-fn plain_bytes(place: &Place, variable: Option<(&str, &str)>) -> u64 {
-    let mut command = Command::new(compile(place));
-    command.arg("arenas").envs(variable);
-    let started = Started::new(command, place, "plain");
-    until("the program is ready", || started.said().0.contains("ready"));
-    let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", started.child.id())).unwrap();
-    let kib = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
-    started.signal(Signal::USR2);
-    assert_eq!(started.wait().code, 0);
-    kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-}
-
-#[test]
-fn advice_is_what_happens_when_it_is_followed() {
-    let place = Place::new();
-    let pages = Pages::start(&place, "arenas", &[]);
-    let trace = place.path("run.hst");
-    pages.end();
-    let ended = heapscribe().args(["replay", "--advice", "--json"]).arg(&trace).output().unwrap();
-    assert!(ended.status.success(), "{ended:?}");
-    let advice: Value = serde_json::from_slice(&ended.stdout).unwrap();
-    let settings = advice["settings"].as_array().unwrap();
-    let of = |name: &str| settings.iter().find(|of| of["name"] == name).unwrap();
-    let kept = |name: &str| of(name)["final_bytes"].as_u64().unwrap();
-    assert_eq!((advice["threads"].as_u64(), advice["replayed_threads"].as_u64()), (Some(65), Some(65)));
-    assert_eq!(of("glibc as it is")["is_baseline"], true);
-    // As it is: what the program keeps, within 20 %; trimming brings back nearly all; and so it is without a recorder.
-    about(kept("glibc as it is"), plain_bytes(&place, None), 20);
-    about(kept("one arena"), plain_bytes(&place, Some(("MALLOC_ARENA_MAX", "1"))), 20);
-    assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{settings:?}");
-    let without_errors: Vec<_> = settings.iter().filter(|of| of["error"].is_null()).collect();
-    assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{settings:?}");
 }

@@ -1,10 +1,13 @@
 //! Recorded programs through other heaps: the calls that were recorded are made, no fewer and no more, memory is
 //! what the heap took, and a pool of the size that is recommended serves the program.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Place, Report, Run, has, heapscribe, skip};
+use crate::memory::{self, Pages, about};
+use crate::support::{Place, Report, Run, Started, has, heapscribe, skip, until};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const JEMALLOC: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
@@ -205,4 +208,39 @@ fn samples_cannot_be_made_again() {
         stderr.contains("the trace contains only samples") && stderr.contains("without --sample"),
         "{stderr}"
     );
+}
+
+/// The anonymous memory of the program without a recorder, when it is ready.
+fn plain_bytes(place: &Place, variable: Option<(&str, &str)>) -> u64 {
+    let mut command = Command::new(memory::compile(place));
+    command.arg("arenas").envs(variable);
+    let started = Started::new(command, place, "plain");
+    until("the program is ready", || started.said().0.contains("ready"));
+    let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", started.child.id())).unwrap();
+    let kib = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+    started.signal(Signal::USR2);
+    assert_eq!(started.wait().code, 0);
+    kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn advice_is_what_happens_when_it_is_followed() {
+    let place = Place::new();
+    let pages = Pages::start(&place, "arenas", &[]);
+    let trace = place.path("run.hst");
+    pages.end();
+    let ended = heapscribe().args(["replay", "--advice", "--json"]).arg(&trace).output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let advice: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let settings = advice["settings"].as_array().unwrap();
+    let of = |name: &str| settings.iter().find(|of| of["name"] == name).unwrap();
+    let kept = |name: &str| of(name)["final_bytes"].as_u64().unwrap();
+    assert_eq!((advice["threads"].as_u64(), advice["replayed_threads"].as_u64()), (Some(65), Some(65)));
+    assert_eq!(of("glibc as it is")["is_baseline"], true);
+    // As it is: what the program keeps, within 20 %; trimming brings back nearly all; and so it is without a recorder.
+    about(kept("glibc as it is"), plain_bytes(&place, None), 20);
+    about(kept("one arena"), plain_bytes(&place, Some(("MALLOC_ARENA_MAX", "1"))), 20);
+    assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{settings:?}");
+    let without_errors: Vec<_> = settings.iter().filter(|of| of["error"].is_null()).collect();
+    assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{settings:?}");
 }

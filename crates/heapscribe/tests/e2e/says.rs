@@ -146,6 +146,18 @@ fn static_program() {
     assert_unseen(&place, &ended, "statically linked");
 }
 
+/// What tells a Go program from others is a section of its file.
+#[test]
+fn static_go_program() {
+    let place = Place::new();
+    let header = place.path("go.h");
+    fs::write(&header, "__attribute__((section(\".go.buildinfo\"))) char info[16];\n").unwrap();
+    let go = place.compile_with("cc", "says.c", "go", &["-static", "-include", header.to_str().unwrap()]);
+    let ended = ran(&place, &go, &[]);
+    assert_unseen(&place, &ended, "is a statically linked Go program");
+    assert!(ended.stderr.contains("reads the heap profiles (runtime/pprof)"), "{}", ended.stderr);
+}
+
 #[test]
 fn static_pie_program() {
     let place = Place::new();

@@ -65,9 +65,15 @@ fn has_row(screen: &str, live: &str, blocks: &str, what: &str) -> bool {
 #[test]
 fn one_screen_for_scripts() {
     let holds = Holds::start();
-    let output = holds.top().arg("--once").output().unwrap();
+    let output = holds.top().args(["--once", "--pages"]).output().unwrap();
     let screen = String::from_utf8(output.stdout).unwrap();
     assert!(screen.starts_with("holds ("), "{screen}{}", String::from_utf8_lossy(&output.stderr));
+    let memory = screen.lines().find(|line| line.starts_with("resident "));
+    assert!(
+        memory.is_some_and(|line| line.contains(" MiB: live ") && line.contains(", recorder ")),
+        "{screen}"
+    );
+    assert!(screen.contains("\nfree in the heap: "), "{screen}");
     assert!(has_row(&screen, "9.54 MiB", "100", "hold_large holds.c:8 < main"), "{screen}");
     assert!(has_row(&screen, "48.8 KiB", "500", "hold_small holds.c:12 < main"), "{screen}");
     holds.end();

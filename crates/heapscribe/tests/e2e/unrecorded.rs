@@ -59,7 +59,17 @@ fn a_cleared_environment() {
     check(&place, &["env", "-i", &program], &[(&program, "environment")], why);
     check(&place, &[&program, "quiet", &program], &[(&program, "environment")], why);
     check(&place, &[&program, "spawns", &program], &[(&program, "environment")], why);
-    check(&place, &["sh", "-c", &format!("LD_PRELOAD= {program}")], &[(&program, "environment")], why);
+}
+
+/// A wrapper with a library of its own: `env LD_PRELOAD=x sqlite3`.
+#[test]
+fn another_preload() {
+    let place = Place::new();
+    let program = program(&place);
+    for preload in ["LD_PRELOAD=", "LD_PRELOAD=/no/other.so"] {
+        let command = format!("{preload} {program} 2>/dev/null");
+        check(&place, &["sh", "-c", &command], &[(&program, "preload")], "LD_PRELOAD of its environment");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // Programs whose memory does not come back, each for one known reason. Says "ready", frees what is to blame at SIGUSR1
 // and trims, says "freed", and ends at SIGUSR2.
+#define _GNU_SOURCE
 #include "heapscribe.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -213,9 +214,35 @@ static void huge(void) {
     for (int i = 0; i < 30000; i++) free(all[i]);
 }
 
+// Where the mapping of a block begins.
+static char *mapping_of(char *block) {
+    char line[4096];
+    unsigned long start = 0, end = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps) && sscanf(line, "%lx-%lx", &start, &end) == 2 && end <= (uintptr_t)block) {}
+    fclose(maps);
+    return (char *)start;
+}
+
+static char *map_at(char *at, size_t bytes, int flags) {
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+// Memory that is one mapping with that of a block: below the first for which the heap has mapped more, and nothing else lies.
+static char *map_below_a_block(size_t bytes) {
+    char *mapping = MAP_FAILED;
+    for (size_t size = 8 << 20; mapping == MAP_FAILED && size < 1 << 30; size *= 2) {
+        char *block = malloc(size);
+        mapping = map_at(mapping_of(block) - bytes, bytes, MAP_FIXED_NOREPLACE);
+        free(block);
+    }
+    return mapping;
+}
+
 // For any heap: what it keeps of small blocks and of large ones, beside 8 MiB of the program's own. After a large request a
 // heap that counts has counted.
-static void any_heap(void) {
+static void heap_and_mapping(int is_right_below) {
+    size_t bytes = 8 << 20;
     static char *all[20000];
     for (int i = 0; i < 20000; i++) {
         if (i % 100 == 0) {
@@ -227,9 +254,15 @@ static void any_heap(void) {
     for (int i = 0; i < 20000; i++) free(all[i]);
     for (int i = 0; i < 4; i++) all[i] = filled(3000000);
     for (int i = 1; i < 4; i++) free(all[i]);
-    memset(mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 8 << 20);
+    char *mapping = is_right_below ? map_below_a_block(bytes) : map_at(NULL, bytes, 0);
+    memset(mapping, 1, bytes);
     keep(100000);
 }
+
+static void any_heap(void) { heap_and_mapping(0); }
+
+// The kernel makes the program's mapping and one of the heap's one.
+static void shared_mapping(void) { heap_and_mapping(1); }
 
 static const struct {
     const char *name;
@@ -238,7 +271,7 @@ static const struct {
     {"hundredth", hundredth}, {"interleaved", interleaved}, {"middle", middle},   {"mapped", mapped},
     {"arenas", arenas},       {"lists", lists},             {"hoarders", hoarders}, {"hoarded", hoarded},
     {"own_mapping", own_mapping}, {"linked_heap", linked_heap}, {"request", request},
-    {"chain", chain}, {"huge", huge}, {"any_heap", any_heap},
+    {"chain", chain}, {"huge", huge}, {"any_heap", any_heap}, {"shared_mapping", shared_mapping},
 };
 
 int main(int argc, char **argv) {

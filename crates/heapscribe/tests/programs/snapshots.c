@@ -1,5 +1,5 @@
 // Takes named snapshots of itself while other threads allocate: "one" with a block of 123,456 bytes and one
-// of a pool inside it at the same address, "two" without them, and two that are refused.
+// of a pool inside it at the same address, "two" without them, two that are refused, and one of a child.
 #include "heapscribe.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { THREADS = 3 };
@@ -45,5 +46,12 @@ int main(void) {
     printf("%d\n", kept);
     fflush(stdout);
     while (access("go", F_OK) != 0) usleep(1000);
+    pid_t child = fork();
+    if (child == 0) {
+        free(malloc(1));
+        heapscribe_snapshot("of a child");
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
     return read(0, &byte, 1);
 }

@@ -41,16 +41,23 @@ pub fn grew(
         range(measure, &answers[0], value(was.amount), was.variance),
         range(measure, &answers[1], value(is.amount), is.variance),
     ];
-    let figure = held_against(ranges, tolerance);
+    let mut figure = held_against(ranges, tolerance);
     let mut all_gaps = gaps.to_vec();
     let open = answers.iter().filter(|_| measure == Measure::Leaked).find_map(OpenEnd::of_any);
     all_gaps.extend(open.map(|open| open.gap().to_owned()));
-    let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, Doubt::Samples, false, unit);
+    let is_least = all_gaps.len() == 1 && measure != Measure::Temporary && only_the_new_was_off(answers);
+    if is_least {
+        figure.high = f64::INFINITY;
+    }
+    let is_bounded = is_least && answers[1].sampling.is_none();
+    let doubt = if is_bounded { Doubt::Losses(&[]) } else { Doubt::Samples };
+    let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, doubt, is_least, unit);
     why.push(format!("it was {}", unit.shown(measure.figure(was.amount) as f64)));
     let grew = if verdict == Verdict::Holds { &[] } else { diff.grew() };
     let culprit = |change: &Change| Culprit {
         stack: gathered.stack(&answers[1].tree, change.after.node.unwrap_or_default()),
         what: Evidence::Grew(change.growth, change.after.amount),
+        is_estimated: change.before.variance + change.after.variance > 0.0,
     };
     let culprits: Vec<_> = grew.iter().take(top).map(culprit).collect();
     let more = grew.len() - culprits.len();
@@ -59,7 +66,7 @@ pub fn grew(
         process: None,
         verdict,
         found: Some(figure),
-        is_bounded: false,
+        is_bounded,
         limit,
         unit,
         why,
@@ -67,6 +74,13 @@ pub fn grew(
         more,
         reasons: Vec::new(),
     })
+}
+
+/// Whether all that is missing is what the new program did while its recording was off: then it did at least what was
+/// recorded, which is followed to its end.
+fn only_the_new_was_off([was, is]: &[Answer; 2]) -> bool {
+    let off = losses::Missing::of(is).off();
+    losses::causes(was).is_empty() && off.is_some() && losses::causes(is).len() == 1
 }
 
 /// In what range the truth of a side lies. The highest of many estimates is not off by as much either way.

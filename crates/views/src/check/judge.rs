@@ -13,9 +13,10 @@ use heapscribe_analyze::estimate::Figure;
 use super::calls::{self, ForbiddenCalls};
 use super::leaks::{leaked, leaked_per_stack};
 use super::rule::{Forbidden, Limited, Rule};
-use super::subject::{Subject, Worst};
+use super::subject::Subject;
 use super::unit::Unit;
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
+use super::worst::Worst;
 use heapscribe_units::{counted, duration};
 
 /// Judges a rule that has a limit, in one process or in all of them together.
@@ -40,7 +41,9 @@ pub fn limit(
     if limited == Limited::Latency && subject.is_sampled {
         gaps.push("only sampled calls were timed".to_owned());
     }
-    let doubt = if subject.is_bounded { Doubt::Losses(&subject.causes) } else { Doubt::Samples };
+    // What is no estimate has a range only where something is missing.
+    let is_bounded = subject.is_bounded || !subject.is_sampled;
+    let doubt = if is_bounded { Doubt::Losses(&subject.causes) } else { Doubt::Samples };
     let only_grows = limited.only_grows() || has_least(limited, subject);
     let (verdict, mut why) = decide(&figure, limit, &gaps, doubt, only_grows, limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
@@ -65,7 +68,7 @@ pub fn limit(
         process,
         verdict,
         found: Some(figure),
-        is_bounded: subject.is_bounded,
+        is_bounded,
         limit,
         unit: limited.unit(),
         why,
@@ -81,6 +84,8 @@ pub fn limit(
 fn has_least(limited: Limited, subject: &Subject) -> bool {
     match limited {
         Limited::Peak => subject.is_bounded || subject.is_open_above,
+        // How long a process lived is known where it was seen to its end.
+        Limited::MeanAllocRate => (subject.is_bounded || subject.is_open_above) && !subject.is_cut,
         _ if limited.is_of_leaks() => {
             subject.is_open_above && subject.unended.is_none() && subject.problems.is_empty()
         }
@@ -146,7 +151,11 @@ pub fn decide(
     let is_above = figure.low > limit;
     let is_certain = gaps.is_empty() || (is_above && only_grows);
     if !is_certain {
-        return (Verdict::Undecided, gaps.to_vec());
+        let mut why = gaps.to_vec();
+        if only_grows && figure.low > 0.0 && matches!(doubt, Doubt::Samples) && figure.high > figure.low {
+            why.push(doubt.shown(&Figure { high: f64::INFINITY, ..*figure }, unit));
+        }
+        return (Verdict::Undecided, why);
     }
     // A figure above its limit is above it with what was seen already.
     let mut why = gaps.to_vec();
@@ -179,7 +188,10 @@ fn figure(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
         Limited::Temporary => (subject.temporary.blocks, subject.by_temporary.clone()),
         Limited::TemporaryPart => {
             let all = subject.allocated.blocks.value.max(1.0);
-            (scaled(&subject.temporary.blocks, 1.0 / all), subject.by_temporary.clone())
+            let part = scaled(&subject.temporary.blocks, 1.0 / all);
+            // Of what is missing any part may be temporary, and nobody knows how much is missing.
+            let is_open = part.high.is_infinite();
+            (if is_open { Figure { low: 0.0, ..part } } else { part }, subject.by_temporary.clone())
         }
         Limited::Failed => (exact(subject.failed as f64), subject.by_failed.clone()),
         Limited::AllocRate => {
@@ -263,7 +275,11 @@ fn no_calls_of(
     }
     let (verdict, mut why) = decide(&exact(count as f64), 0.0, &gaps, Doubt::Samples, true, Unit::Calls);
     why.extend(come_to(rule, forbade.entered));
-    let culprit = |calls: &&StackCalls| Culprit { stack: calls.node, what: Evidence::Calls(**calls) };
+    let culprit = |calls: &&StackCalls| Culprit {
+        stack: calls.node,
+        what: Evidence::Calls(**calls),
+        is_estimated: false,
+    };
     Finding {
         rule: rule.clone(),
         process: Some(process),

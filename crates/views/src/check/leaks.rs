@@ -5,8 +5,9 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::estimate::Figure;
 
 use super::rule::Limited;
-use super::subject::{Leak, Subject, Worst};
+use super::subject::{Leak, Subject};
 use super::verdict::{Culprit, Evidence};
+use super::worst::Worst;
 
 /// Leaks that no suppression accepts, the largest first.
 fn unsuppressed(subject: &Subject, of: fn(&Amount) -> u64) -> Vec<&Leak> {
@@ -85,7 +86,11 @@ fn of_one_stack(leak: &Leak) -> f64 {
 }
 
 fn of_leaks(leaks: &[&Leak], top: usize) -> Worst {
-    let culprit = |leak: &&Leak| Culprit { stack: leak.stack, what: Evidence::Blocks(leak.amount) };
+    let culprit = |leak: &&Leak| Culprit {
+        stack: leak.stack,
+        what: Evidence::Blocks(leak.amount),
+        is_estimated: leak.estimate.bytes.variance > 0.0,
+    };
     Worst { culprits: leaks.iter().take(top).map(culprit).collect(), more: leaks.len().saturating_sub(top) }
 }
 

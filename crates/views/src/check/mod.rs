@@ -17,10 +17,12 @@ mod pattern;
 pub mod rule;
 pub mod subject;
 pub mod suppress;
+mod temporary;
 pub mod unit;
 pub mod unrecorded;
 pub mod unwanted;
 mod verdict;
+pub mod worst;
 
 pub use by_rule::{OfRule, by_rule};
 pub use verdict::{Checked, Culprit, Evidence, Finding, Reason, Verdict, Whose};

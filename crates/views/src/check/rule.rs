@@ -97,6 +97,7 @@ impl Limited {
             Limited::Rss
                 | Limited::Allocations
                 | Limited::Allocated
+                | Limited::Temporary
                 | Limited::Failed
                 | Limited::AllocRate
                 | Limited::Latency

@@ -1,19 +1,18 @@
 //! The figures of one process that rules are about, taken from the answer of that process alone. Of its stacks
 //! only those are retained that may be named, so that many processes need little memory.
 
-use std::cmp::Reverse;
-
 use heapscribe_analyze::answer::{
     Amount, Answer, Bounds, FigureBounds, Frame, NodeId, Process, Range, Stack,
 };
 use heapscribe_analyze::busiest::Busiest;
-use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
+use heapscribe_analyze::estimate::{Estimate, Figure, Sampling, StackEstimates};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_formats::model::{Evicted, UNKNOWN};
 use heapscribe_wire::head::LossReason;
 
 use super::rule::Limited;
-use super::verdict::{Culprit, Evidence};
+use super::temporary;
+use super::worst::{Worst, contributions, worst};
 use crate::losses::{self, Missing};
 use crate::open_end::OpenEnd;
 use heapscribe_units::counted;
@@ -33,15 +32,6 @@ pub struct Leak {
     pub is_of_no_stack: bool,
 }
 
-/// Stacks by one of their figures, the worst first, and how many more there are.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Worst {
-    /// The stacks that are named.
-    pub culprits: Vec<Culprit>,
-    /// How many more there are.
-    pub more: usize,
-}
-
 /// A process.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Subject {
@@ -55,6 +45,8 @@ pub struct Subject {
     pub allocated: Estimate,
     /// Blocks that their thread freed before it allocated another.
     pub temporary: Estimate,
+    /// How many of those may not be, since their threads may have allocated unseen before the free.
+    pub unsure_temporary: u64,
     /// Calls that failed.
     pub failed: u64,
     /// All calls of the heap.
@@ -143,35 +135,34 @@ impl Subject {
             is_of_no_stack: is_evicted(&stack),
         };
         let leaks: Vec<Leak> = leaks.map(leak).collect();
-        let mut worst = |of: fn(&Stack) -> Amount, by_blocks| {
-            let stacks = answer.stacks.iter().map(|stack| (stack.node, of(stack)));
-            worst(stacks.collect(), by_blocks, top, |node| gathered.stack(&answer.tree, node))
+        let mut worst = |of: fn(&Stack) -> Amount, estimate: fn(&StackEstimates) -> Estimate, by_blocks| {
+            let stacks = contributions(answer, of, estimate);
+            worst(stacks, by_blocks, top, |node| gathered.stack(&answer.tree, node))
         };
         Subject {
             peak: sure(peak, |sampling| sampling.peak, |bounds| &bounds.peak).bytes,
             rss_bytes: process.rss_peak_bytes,
             leaked: sure(process.leaked, |sampling| sampling.leaked, |bounds| &bounds.leaked),
             allocated: sure(allocated, |sampling| sampling.allocated, |bounds| &bounds.allocated),
-            temporary: match sampling {
-                None => exact(process.temporary),
-                Some(_) if bounds.is_some() => within(process.temporary, &unknown()),
-                Some(sampling) => sampling.temporary,
-            },
+            temporary: temporary_of(process, sampling),
+            unsure_temporary: temporary::unsure(answer, process),
             failed: totals.failed,
             calls: totals.calls.all(),
             lived_ns: process.end_ns.saturating_sub(process.begin_ns),
             leaks,
-            at_peak: worst(|stack| stack.at_peak, false),
-            by_blocks: worst(|stack| stack.allocated, true),
-            by_bytes: worst(|stack| stack.allocated, false),
-            by_temporary: worst(|stack| stack.temporary, true),
-            by_failed: worst(|stack| Amount { blocks: stack.failed, bytes: 0 }, true),
+            at_peak: worst(|stack| stack.at_peak, |of| of.at_peak, false),
+            by_blocks: worst(|stack| stack.allocated, |of| of.allocated, true),
+            by_bytes: worst(|stack| stack.allocated, |of| of.allocated, false),
+            by_temporary: worst(|stack| stack.temporary, |of| of.temporary, true),
+            by_failed: worst(
+                |stack| Amount { blocks: stack.failed, bytes: 0 },
+                |_| Estimate::default(),
+                true,
+            ),
             in_busiest: Worst::default(),
             by_slowest: Worst::default(),
             is_sampled: sampling.is_some(),
-            unseen_bytes: sampling
-                .filter(|sampling| sampling.has_estimates())
-                .map_or(0, Sampling::unseen_below_bytes),
+            unseen_bytes: sampling.filter(|of| of.has_estimates()).map_or(0, Sampling::unseen_below_bytes),
             is_bounded: bounds.is_some(),
             of_no_stack,
             is_cut: process.is_unfinished || process.gap_at.is_some(),
@@ -185,7 +176,7 @@ impl Subject {
 
     /// Several processes together, of which only the peak is a figure that is not the sum of theirs.
     pub fn together(answer: &Answer, top: usize, gathered: &mut Gathered) -> Subject {
-        let stacks = answer.stacks.iter().map(|stack| (stack.node, stack.at_peak)).collect();
+        let stacks = contributions(answer, |stack| stack.at_peak, |of| of.at_peak);
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
         let estimate = match (&answer.bounds, &answer.sampling) {
             (Some(bounds), _) => within(peak, &bounds.peak),
@@ -214,6 +205,9 @@ impl Subject {
                 (of.blocks.high, of.bytes.high) = (f64::INFINITY, f64::INFINITY);
             }
             self.peak.high = f64::INFINITY;
+        }
+        if !self.causes.is_empty() || !self.problems.is_empty() {
+            self.temporary = temporary::at_least(self.temporary, self.unsure_temporary);
         }
         self
     }
@@ -334,25 +328,18 @@ fn of_stack(answer: &Answer, number: usize, leaked: Amount) -> Estimate {
     within(leaked, &Bounds::between(least, None))
 }
 
+/// The temporary blocks of a process. Where its samples are of no more than a part nothing is known of them.
+fn temporary_of(process: &Process, sampling: Option<&Sampling>) -> Estimate {
+    match sampling {
+        None => exact(process.temporary),
+        Some(_) if process.bounds.is_some() => within(process.temporary, &unknown()),
+        Some(sampling) => sampling.temporary,
+    }
+}
+
 /// Any amount at all.
 fn unknown() -> Bounds {
     Bounds::between(Amount::default(), None)
-}
-
-/// The stacks with most blocks or bytes.
-fn worst(
-    mut stacks: Vec<(NodeId, Amount)>,
-    by_blocks: bool,
-    top: usize,
-    mut gather: impl FnMut(NodeId) -> NodeId,
-) -> Worst {
-    let figure = |amount: &Amount| if by_blocks { amount.blocks } else { amount.bytes };
-    stacks.retain(|(_, amount)| figure(amount) > 0);
-    stacks.sort_by_key(|(node, amount)| (Reverse(figure(amount)), *node));
-    let more = stacks.len().saturating_sub(top);
-    let culprit =
-        |(node, amount): &(NodeId, Amount)| Culprit { stack: gather(*node), what: Evidence::Blocks(*amount) };
-    Worst { culprits: stacks.iter().take(top).map(culprit).collect(), more }
 }
 
 fn are(lost: u64) -> String {

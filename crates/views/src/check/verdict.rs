@@ -63,6 +63,8 @@ pub struct Culprit {
     pub stack: NodeId,
     /// What it contributes.
     pub what: Evidence,
+    /// Whether that is an estimate.
+    pub is_estimated: bool,
 }
 
 /// A finding as reports have it, in words.

@@ -88,7 +88,11 @@ fn culprit(checked: &Checked, finding: &Finding, culprit: &Culprit, names: &Name
     let frames: Vec<_> = names.frames(culprit.stack).into_iter().map(FrameJson::from).collect();
     let begin_ns = finding.process.and_then(|n| checked.processes.get(n)).map_or(0, |p| p.begin_mono_ns);
     match culprit.what {
-        Evidence::Blocks(amount) => json!({ "amount": BlocksJson::from(amount), "frames": frames }),
+        Evidence::Blocks(amount) => json!({
+            "amount": BlocksJson::from(amount),
+            "estimated": culprit.is_estimated,
+            "frames": frames,
+        }),
         Evidence::Calls(calls) => json!({
             "calls": KindsJson::from(&calls.kinds),
             "bytes": calls.bytes,
@@ -99,6 +103,7 @@ fn culprit(checked: &Checked, finding: &Finding, culprit: &Culprit, names: &Name
         Evidence::Grew(growth, now) => json!({
             "growth": growth.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
             "amount": BlocksJson::from(now),
+            "estimated": culprit.is_estimated,
             "frames": frames,
         }),
     }

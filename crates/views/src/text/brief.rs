@@ -229,7 +229,10 @@ impl Brief<'_> {
         let briefly = || Ok(wrap(lines(|out| losses::not_recorded_briefly(out, answer))?));
         let mut all = lines(|out| heading(out, "What is missing"))?;
         all.extend(
-            self.report.coverage.filter(|of| of.is_low()).map_or_else(Vec::new, |of| wrap(vec![low(of)])),
+            self.report
+                .coverage
+                .filter(|of| of.is_heap_low())
+                .map_or_else(Vec::new, |of| wrap(vec![low(of)])),
         );
         all.extend(cut_to(MISSING, unseen, briefly, rest)?);
         Ok(all)
@@ -329,7 +332,7 @@ fn lines(print: impl FnOnce(Out<'_>) -> io::Result<()>) -> io::Result<Vec<String
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::{Dropped, FigureBounds, Process};
+    use heapscribe_analyze::answer::{Coverage, Dropped, FigureBounds, Process};
     use heapscribe_formats::{Unrecorded, UnrecordedReason};
     use heapscribe_symbols::Resolver;
 
@@ -340,9 +343,13 @@ mod tests {
     }
 
     fn missing(answer: &Answer) -> Vec<String> {
+        missing_beside(answer, None)
+    }
+
+    fn missing_beside(answer: &Answer, coverage: Option<&Explained>) -> Vec<String> {
         let names = NamedStacks::look_up(&answer.tree, std::iter::empty(), &Resolver::new("/nowhere"));
         let report =
-            Report { answer, outcomes: &[], top: TOP, trace: "t.hst", part: "", coverage: None, width: 80 };
+            Report { answer, outcomes: &[], top: TOP, trace: "t.hst", part: "", coverage, width: 80 };
         let brief = Brief { report: &report, findings: &[], folded: &Folded::default(), beside: "" };
         brief.missing(&names).unwrap()
     }
@@ -364,6 +371,18 @@ mod tests {
         answer.unrecorded = unrecorded(&[(UnrecordedReason::Static, 9)]);
         let shown = missing(&answer).join("\n");
         assert!(shown.contains("9 programs, because they are statically"), "{shown}");
+    }
+
+    #[test]
+    fn that_the_heap_is_little_is_said_also_where_mappings_are_recorded() {
+        let shown = |heap_bytes, mapped_bytes| {
+            let coverage = Coverage { growth_bytes: 360 << 20, heap_bytes, mapped_bytes };
+            missing_beside(&Answer::default(), Some(&Explained { coverage, heaps: Vec::new() })).join(" ")
+        };
+        for mapped_bytes in [0, 300 << 20] {
+            assert!(shown(60 << 20, mapped_bytes).contains("explains about 17 % of the growth"));
+        }
+        assert!(!shown(300 << 20, 0).contains("explains"));
     }
 
     #[test]

@@ -195,6 +195,11 @@ fn is_estimate(figure: &Figure) -> bool {
 
 /// What a stack has to do with it.
 pub fn figures(checked: &Checked, finding: &Finding, culprit: &Culprit) -> String {
+    let about = if culprit.is_estimated { format!("{} ", about()) } else { String::new() };
+    about + &exact_figures(checked, finding, culprit)
+}
+
+fn exact_figures(checked: &Checked, finding: &Finding, culprit: &Culprit) -> String {
     match culprit.what {
         Evidence::Blocks(amount) if finding.unit == Unit::Calls => counted(amount.blocks, "call"),
         // Of blocks that others freed only the number is known.

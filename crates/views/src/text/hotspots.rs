@@ -4,6 +4,7 @@ use std::io;
 
 use crate::hotspots::{Caller, Hotspot, Hotspots};
 use crate::text::{Out, estimate};
+use heapscribe_symbols::shown;
 use heapscribe_units::{about, bytes, percent, percent_cell, short_bytes};
 
 /// Lines of a function that are named.
@@ -35,9 +36,10 @@ pub fn write(out: Out<'_>, found: &Hotspots, top: usize, unit: Unit) -> io::Resu
     writeln!(out, "{} in total{estimated}, by the function that allocates", amount(found.whole))?;
     for hotspot in found.functions.iter().take(top) {
         let part = percent_cell(hotspot.weight, found.whole);
-        writeln!(out, "{part:>8}  {} in {}{}", amount(hotspot.weight), hotspot.name, place(hotspot))?;
+        writeln!(out, "{part:>8}  {} in {}{}", amount(hotspot.weight), shown(&hotspot.name), place(hotspot))?;
         for Caller { name, weight, below } in &hotspot.callers {
             let (part, of) = (percent_cell(*weight, found.whole), percent(*weight, *below));
+            let name = shown(name);
             writeln!(out, "{part:>12}  {} through {name}, {of} of what it leads to", amount(*weight))?;
         }
     }

@@ -1,7 +1,7 @@
 //! How a line of a stack looks: a short name, and beside it where that is; calls within libraries folded into one.
 
 use crate::own::{is_library, is_wrapper};
-use heapscribe_symbols::{NamedFrame, short};
+use heapscribe_symbols::{NamedFrame, are_full_names_shown, shown};
 use heapscribe_units::counted;
 
 /// Columns before a frame.
@@ -67,7 +67,8 @@ impl Line {
     /// The function and where it is: beside it, or on a line of its own below a long name.
     pub(super) fn text(&self, width: usize) -> String {
         let columns = width.saturating_sub(INDENT);
-        let name = cut(&self.name(), columns);
+        let name = self.name();
+        let name = if are_full_names_shown() { name } else { cut(&name, columns) };
         let Some(place) = self.place().filter(|_| !self.is_library && !self.is_gap) else { return name };
         let names = columns * NAMES_PERCENT / 100;
         let length = name.chars().count();
@@ -97,7 +98,7 @@ impl Line {
         if self.is_gap {
             return "... (called from several places)".to_owned();
         }
-        let mut name = frame.function.as_deref().map_or_else(|| frame.name(), short);
+        let mut name = frame.function.as_deref().map_or_else(|| frame.name(), shown);
         let folded = format!(" (+{})", counted(self.folded as u64, "library frame"));
         let rounds = match self.round {
             0 => " (recursive)".to_owned(),

@@ -106,6 +106,9 @@ impl LiveReport<'_> {
             let what = if s.missing_blocks > 0 { "Read of the table" } else { "Of the table" };
             writeln!(out, "  {what}, and in all lists below: {bytes} in {blocks}.")?;
         }
+        if let Some(off) = of_off(s).filter(|_| s.sampling.is_some() && bounds.is_none()) {
+            writeln!(out, "  There is no upper end, as {off}.")?;
+        }
         if s.pools.blocks > 0 {
             let (bytes, blocks) = (bytes(s.pools.bytes), counted(s.pools.blocks, "block"));
             writeln!(out, "  In the program's own pools: {bytes} in {blocks}.")?;

@@ -2,13 +2,14 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Answer, Patterns};
+use heapscribe_analyze::answer::{Amount, Answer, Patterns, Stack};
 use heapscribe_analyze::findings::{Owners, long_lived};
 use heapscribe_units::{about, bytes, counted, percent, short_bytes};
 
 use super::estimate;
 use super::findings::{long_lived_sentence, wrapped};
 use super::out::Out;
+use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing};
 use crate::own::Merged;
 
@@ -19,13 +20,17 @@ pub(super) fn print(
     top: usize,
     stacks: &mut StackPrinter<'_>,
 ) -> io::Result<()> {
-    let Some(found) = long_lived(answer, &Owners::default()).filter(|found| found.all.blocks > 0) else {
+    let is_large = |stack: &&Stack| stack.patterns.long_lived.blocks > 0;
+    let of_runtime = OfRuntime::new(answer, stacks).0.into_keys().collect();
+    let owners = Owners { of_runtime, ..Owners::default() };
+    let Some(found) = long_lived(answer, &owners).filter(|found| found.all.blocks > 0) else {
         return Ok(());
     };
     stacks.list(out, "Large and long-lived")?;
     let sentence = format!("  {}", long_lived_sentence(&found, answer));
     wrapped(&sentence, stacks.width(), 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    let all = answer.stacks.iter().filter(|stack| stack.patterns.long_lived.blocks > 0);
+    let all = answer.stacks.iter().filter(is_large);
+    let all = all.filter(|stack| !owners.of_runtime.contains(&stack.node));
     let merged = stacks.merge(all.map(|stack| (stack.node, stack.patterns.long_lived.bytes)));
     let whole = found.all.bytes;
     let shown = merged.iter().take(top).take_while(|of| is_worth_showing(of.figure, whole)).count();

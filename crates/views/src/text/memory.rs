@@ -16,7 +16,7 @@ use super::stack_list::StackPrinter;
 use super::{Out, heading};
 use crate::coverage::{self, UnseenHeap};
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{bytes, counted, date, duration, percent, percent_cell, short_bytes};
+use heapscribe_units::{about, bytes, counted, date, duration, percent, percent_cell, short_bytes};
 
 /// What is less than this part of the resident size is not worth a line.
 const NOTEWORTHY: u64 = 50;
@@ -153,7 +153,8 @@ impl MemoryReport<'_> {
         let swapped = (m.swapped_bytes > 0).then(|| format!("; swapped out: {}", bytes(m.swapped_bytes)));
         writeln!(out, "{}.", swapped.unwrap_or_default())?;
         write!(out, "Live: {live}")?;
-        let untouched = format!(", of which {} are not in memory", short_bytes(m.untouched_bytes));
+        let about = if m.is_sampled { format!("{} ", about()) } else { String::new() };
+        let untouched = format!(", of which {about}{} are not in memory", short_bytes(m.untouched_bytes));
         writeln!(out, "{}.", if m.untouched_bytes > 0 { untouched } else { String::new() })
     }
 

@@ -82,6 +82,21 @@ fn table(out: Out<'_>, process: &Process, begin_mono_ns: u64) -> io::Result<()> 
     Ok(())
 }
 
+/// A moment in lines of at most 80 columns.
+pub fn lines(sample: &ResidentSample) -> Vec<String> {
+    let [live, headers, in_used, free, other, recorder] =
+        COLUMNS.map(|(_, parts)| short_bytes(sum(sample, parts)));
+    let resident = short_bytes(sample.resident_bytes);
+    // Of samples nobody knows which page has a live block.
+    if sample.is_sampled {
+        return vec![format!("resident {resident}: heap {live}, not heap {other}, recorder {recorder}")];
+    }
+    vec![
+        format!("resident {resident}: live {live}, headers {headers}, not heap {other}, recorder {recorder}"),
+        format!("free in the heap: {in_used} in pages with live blocks, {free} in others"),
+    ]
+}
+
 fn sum(sample: &ResidentSample, parts: &[PartName]) -> u64 {
     parts.iter().map(|part| sample.parts[*part as usize]).fold(0, u64::saturating_add)
 }

@@ -12,7 +12,7 @@ use super::layout::{Line, folded};
 use super::out::{Out, heading};
 use super::shared::{Caller, Part, Places, Shared, shared};
 use crate::own::{Folded, Merged, OwnCaller, OwnCallers};
-use heapscribe_symbols::{NamedFrame, NamedStacks, short};
+use heapscribe_symbols::{NamedFrame, NamedStacks, shown};
 use heapscribe_units::{counted, percent, percent_cell};
 
 /// Lines of one stack that a report shows.
@@ -189,7 +189,7 @@ impl<'a> StackPrinter<'a> {
                 inside.and_then(|(node, _)| self.frames_of(node).pop())
             }
         };
-        frame?.function.map(|function| short(&function))
+        frame?.function.map(|function| shown(&function))
     }
 }
 

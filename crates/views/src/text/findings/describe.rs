@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use heapscribe_analyze::answer::{Answer, Bounds, NodeId};
+use heapscribe_analyze::answer::{Answer, Bounds, NodeId, Stack};
 use heapscribe_analyze::findings::{Culprit, Finding, Kind, Owners, find};
 use heapscribe_symbols::NamedStacks;
 
@@ -34,10 +34,17 @@ pub struct Described {
 
 /// Looks for all findings of an answer, of which all stacks have names.
 pub fn describe(answer: &Answer, names: &NamedStacks<'_>, trace: &str, folded: &Folded) -> Vec<Described> {
-    let left = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0).map(|stack| stack.node);
-    let is_runtimes = |node: &NodeId| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some();
     let mut own = OwnCallers::folding(names, folded);
-    with(answer, names, trace, &mut own, (left.filter(is_runtimes).collect(), KEPT))
+    with(answer, names, trace, &mut own, (kept_on_purpose(answer.stacks.iter(), names), KEPT))
+}
+
+/// Those of some stacks whose blocks a runtime library keeps until a process ends.
+pub(super) fn kept_on_purpose<'a>(
+    stacks: impl Iterator<Item = &'a Stack>,
+    names: &NamedStacks<'_>,
+) -> BTreeSet<NodeId> {
+    let left = stacks.filter(|stack| stack.leaked.blocks > 0).map(|stack| stack.node);
+    left.filter(|node| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some()).collect()
 }
 
 /// The same, where other blocks may be left at the end than those of runtime libraries.

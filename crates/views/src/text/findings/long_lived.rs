@@ -5,6 +5,7 @@ use heapscribe_analyze::findings::{Culprit, LARGE_BYTES, LONG_PERCENT, LongLived
 use heapscribe_symbols::NamedStacks;
 use heapscribe_units::{about, counted, short_bytes};
 
+use super::describe::kept_on_purpose;
 use super::who::Who;
 use crate::own::{Folded, OwnCallers};
 
@@ -31,7 +32,7 @@ pub fn describe_long_lived(
     folded: &Folded,
 ) -> Option<LongLivedBlocks> {
     let large = || answer.stacks.iter().filter(|stack| stack.patterns.long_lived.blocks > 0);
-    let mut owners = Owners::default();
+    let mut owners = Owners { of_runtime: kept_on_purpose(large(), names), ..Owners::default() };
     let mut own = large().next().map(|_| OwnCallers::folding(names, folded));
     if let Some(own) = &mut own {
         let all = own.merge(large().map(|stack| (stack.node, stack.patterns.long_lived.bytes)));

@@ -103,13 +103,70 @@ fn resident_excess(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String 
         return hint.to_owned();
     }
     let plot = format!("`heapscribe plot {trace} -o heap.svg` shows both over time");
-    if freed_bytes_max < anonymous_bytes.saturating_sub(heap_bytes) / 2 {
+    let excess_bytes = anonymous_bytes.saturating_sub(heap_bytes);
+    let mapped_bytes = mapped_bytes_max(facts);
+    if mapped_bytes.is_some_and(|bytes| bytes > excess_bytes / 2) {
+        let mapped = short_bytes(mapped_bytes.unwrap_or_default());
         return format!(
-            "Most of it is not malloc's, whose blocks were never so many: look for mmap, thread stacks, or a heap of \
-             the program's own. {plot}."
+            "Most of it may be what the program mapped itself, {mapped} at most: `heapscribe report {trace} --full` \
+             lists who did. {plot}."
+        );
+    }
+    if freed_bytes_max < excess_bytes / 2 {
+        let look_for = match mapped_bytes {
+            None => "mmap (`heapscribe record --track-mmap` says whose), thread stacks, or a heap",
+            Some(_) => "thread stacks, or a heap",
+        };
+        return format!(
+            "Most of it is not malloc's, whose blocks were never so many: look for {look_for} of the program's own. \
+             {plot}."
         );
     }
     let trim = "malloc_trim(0) returns what glibc can return";
     let trim = if has_other_heap(facts.answer) { String::new() } else { format!("; {trim}") };
     format!("{plot}, `heapscribe replay {trace}` what another heap would need{trim}.")
+}
+
+/// The most that the processes had mapped themselves, where that was recorded.
+fn mapped_bytes_max(facts: &Facts<'_>) -> Option<u64> {
+    let mapped = facts.answer.processes.iter().filter_map(|process| process.mappings.as_ref());
+    let followed = mapped.filter(|of| of.unfollowed_calls == 0);
+    followed.map(|of| of.peak_bytes).reduce(u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::answer::{Answer, Mappings, Process};
+    use heapscribe_analyze::findings::{Kind, Level};
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What to try about 360 MiB of which the heap had 61, and the program mapped so much where that was recorded.
+    fn of_excess(mapped_mib: &[u64], expected: &str) {
+        let evidence = Evidence::ResidentExcess {
+            anonymous_bytes: 360 * MIB,
+            heap_bytes: 61 * MIB,
+            freed_bytes_max: 0,
+            time_ns: 0,
+        };
+        let (severity, confidence) = (Level::High, Level::Medium);
+        let kind = Kind::ResidentExcess;
+        let finding = Finding { kind, severity, confidence, evidence, culprits: Vec::new(), more: 0 };
+        let process = |mib: &u64| Process {
+            mappings: Some(Mappings { peak_bytes: mib * MIB, ..Mappings::default() }),
+            ..Process::default()
+        };
+        let answer = Answer { processes: mapped_mib.iter().map(process).collect(), ..Answer::default() };
+        let text = remedy(&finding, &Facts { answer: &answer, who: "main", accepted: "" }, "t.hst");
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn mappings_that_are_recorded_are_not_to_be_looked_for() {
+        of_excess(&[], "look for mmap (`heapscribe record --track-mmap` says whose), thread stacks");
+        of_excess(&[4, 8], "look for thread stacks, or a heap of the program's own");
+        of_excess(&[100, 100, 100], "mapped itself, 300 MiB at most: `heapscribe report t.hst --full` lists");
+    }
 }
