@@ -14,7 +14,7 @@ program=$("$heapscribe" ps --json --session-dir "$base" | sed 's/.*"pid":\([0-9]
 sleep 2 # the drainer catches up
 for _ in $(seq "$times"); do
     start=$(date +%s%N)
-    "$heapscribe" snapshot "$program" --session-dir "$base" -o "$place/live.hst" 2>"$place/said"
+    "$heapscribe" snapshot "$program" --session-dir "$base" -o "$place/live.hst" --force 2>"$place/said"
     end=$(date +%s%N)
     echo "$(tail -n 1 "$place/said"); $(((end - start) / 1000000)) ms in all"
 done

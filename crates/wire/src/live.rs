@@ -4,6 +4,7 @@
 //! ```text
 //!   file     unit 0..3    directory: 2^14 entries of u32, by (address / 16 GiB, bit 3 of the address)
 //!            unit 4..7    the same for blocks of pools, whose granule is 16 bytes everywhere
+//!            unit 8 ..    a mark for each unit, a byte: 0 no pages yet, 1 changed, 2 not changed since a reader said so
 //!            unit u       table: 4096 entries of u32, by address / 4 MiB within the 16 GiB
 //!            unit u ..    slots of 4 MiB of heap: one per granule (32 bytes on glibc, 16 elsewhere)
 //!   An entry is the number of the unit that it leads to, 0 for none. A unit is 16 KiB.
@@ -21,6 +22,10 @@
 //!
 //! Blocks that a program allocates itself, from a pool, lie inside blocks of the heap, so they have a
 //! directory of their own.
+//!
+//! By the marks a reader copies the table while it changes, as memory of a virtual machine is copied that moves (Clark et
+//! al., "Live Migration of Virtual Machines", 2005): what was changed after that is all that it copies while threads
+//! wait. A thread looks at the mark of a unit in any case, to see whether the unit has pages.
 
 use crate::ids::{HeapAddress, RateId, StackId, ThreadId};
 use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STACK_BITS};
@@ -31,6 +36,12 @@ pub mod walk;
 pub const REGION_BYTES: u64 = 4 << 20;
 /// Units of the directory.
 pub const DIRECTORY_UNITS: u32 = 8;
+/// Where the marks are in the file.
+pub const MARKS_OFFSET: usize = DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES;
+/// The mark of a unit that is changed, or that no reader asks for; 0 is that of one without pages.
+pub const CHANGED: u8 = 1;
+/// The mark that a reader makes, while it holds operations back, of [`CHANGED`]: whoever changes the unit next takes it away.
+pub const UNCHANGED: u8 = 2;
 /// Bytes of one slot.
 pub const SLOT_BYTES: usize = 16;
 /// Heap addresses are below this.
@@ -51,6 +62,11 @@ const _: () = assert!(TABLE_ENTRIES * 4 == LIVE_UNIT_BYTES);
 /// Units of the slots of one region.
 pub const fn region_units(granule_shift: u32) -> u32 {
     ((REGION_BYTES >> granule_shift) as usize * SLOT_BYTES / LIVE_UNIT_BYTES) as u32
+}
+
+/// Units of the marks of a file of this size.
+pub const fn mark_units(file_bytes: usize) -> u32 {
+    (file_bytes / LIVE_UNIT_BYTES).div_ceil(LIVE_UNIT_BYTES) as u32
 }
 
 /// Where an address leads.

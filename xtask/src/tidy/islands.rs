@@ -130,6 +130,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/lifecycle/scratch.rs",
     "recorder/src/lifecycle/threads.rs",
     "recorder/src/lifecycle/unrecorded.rs",
+    "recorder/src/live/marks.rs",
     "recorder/src/live/slot_place.rs",
     "recorder/src/live/table.rs",
     "recorder/src/log/chunk_file.rs",

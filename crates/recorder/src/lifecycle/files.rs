@@ -86,13 +86,12 @@ pub(super) unsafe fn create(
     // The head last: it is by the head that others find the session.
     let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
-    // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head;
-    // `present` is a byte per unit; only the thread that makes the session takes memory now.
-    let (head, live, steps) = unsafe {
-        let present = memory::alloc_alone(sizes.live / LIVE_UNIT_BYTES).ok_or(Errno::ENOMEM)?.cast();
-        memory::count_empty(sizes.live / LIVE_UNIT_BYTES); // a page of it for 64 MiB of table
+    let live = LiveTable::new(live, granule_shift).ok_or(Errno::ENOMEM)?;
+    // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head; only the thread
+    // that makes the session takes memory now.
+    let (head, steps) = unsafe {
         let steps = memory::alloc_alone(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
-        (&*head.at(0).cast::<SharedHead>(), LiveTable::new(live, present, granule_shift), steps)
+        (&*head.at(0).cast::<SharedHead>(), steps)
     };
     head.mode.store(inherited_mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! The live table: what is allocated now, a slot for each place where a block can start.
 
 mod hold;
+mod marks;
 mod regions;
 mod slot_place;
 mod table;

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 pub(crate) struct Region {
     /// Its first slot; they lie one behind the other.
     pub slots: *mut u8,
-    /// The byte of its first unit among those that say whether a unit's pages are there.
-    pub present: *const AtomicU8,
+    /// The mark of its first unit.
+    pub marks: *const AtomicU8,
 }
 
 /// One of them.
@@ -18,7 +18,7 @@ pub(crate) struct Region {
 struct Entry {
     key: Cell<u64>,
     slots: Cell<*mut u8>,
-    present: Cell<*const AtomicU8>,
+    marks: Cell<*const AtomicU8>,
 }
 
 /// Regions that a thread found last, so that most look-ups touch nothing but the slot. A handler may jump
@@ -35,7 +35,7 @@ impl Default for RegionCache {
                 Entry {
                     key: Cell::new(NO_KEY),
                     slots: Cell::new(ptr::null_mut()),
-                    present: Cell::new(ptr::null()),
+                    marks: Cell::new(ptr::null()),
                 }
             }; 8],
         )
@@ -59,7 +59,7 @@ impl RegionCache {
     pub(crate) fn get(&self, address: u64) -> Option<Region> {
         let entry = &self.0[(address >> 22) as usize % self.0.len()];
         let is_it = entry.key.get() == Self::key(address);
-        is_it.then(|| Region { slots: entry.slots.get(), present: entry.present.get() })
+        is_it.then(|| Region { slots: entry.slots.get(), marks: entry.marks.get() })
     }
 
     /// Keeps the region of an address.
@@ -68,7 +68,7 @@ impl RegionCache {
         entry.key.set(NO_KEY);
         compiler_fence(Ordering::SeqCst);
         entry.slots.set(region.slots);
-        entry.present.set(region.present);
+        entry.marks.set(region.marks);
         compiler_fence(Ordering::SeqCst);
         entry.key.set(Self::key(address));
     }

@@ -4,7 +4,9 @@
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use heapscribe_wire::ids::ThreadId;
-use heapscribe_wire::live::{SLOT_BYTES, Slot, UsualSlot};
+use heapscribe_wire::live::{CHANGED, SLOT_BYTES, Slot, UsualSlot};
+
+use super::marks::note_change;
 
 /// The words of a slot.
 pub(super) type Words = [AtomicU64; 2];
@@ -14,14 +16,14 @@ const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotPlace<'a> {
     words: &'a Words,
-    present: &'a AtomicU8,
+    mark: &'a AtomicU8,
 }
 
 impl<'a> SlotPlace<'a> {
-    /// A slot at `words`; `present` is 1 when its pages are there.
+    /// A slot at `words`, in a unit with this mark.
     #[inline(always)]
-    pub(super) fn new(words: &'a Words, present: &'a AtomicU8) -> SlotPlace<'a> {
-        SlotPlace { words, present }
+    pub(super) fn new(words: &'a Words, mark: &'a AtomicU8) -> SlotPlace<'a> {
+        SlotPlace { words, mark }
     }
 
     /// The words, which are not to be touched before their pages are there.
@@ -30,10 +32,11 @@ impl<'a> SlotPlace<'a> {
         self.words
     }
 
-    /// The words, if their pages are there.
+    /// The words, to be changed within the operation that is under way, if their pages are there.
     #[inline(always)]
     pub(super) fn existing(self) -> Option<&'a Words> {
-        (self.present.load(Ordering::Relaxed) != 0).then_some(self.words)
+        let is_changed = self.mark.load(Ordering::Relaxed) == CHANGED;
+        (is_changed || note_change(self.mark)).then_some(self.words)
     }
 
     /// Removes the block whose place this is and gives what it was, if it is a usual one of the thread, see

@@ -8,17 +8,18 @@
 //! heap and are found by a directory of their own.
 #![allow(unsafe_code)]
 
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::{
-    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, REGION_BYTES,
-    SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
+    ADDRESS_END, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, REGION_BYTES, SIZE_ELSEWHERE, SLOT_BYTES,
+    Slot, region_units,
 };
 
+use super::marks::Marks;
 use super::regions::{Region, RegionCache};
 use super::slot_place::{SlotPlace, Words, prefetch};
 use crate::platform::lock::Lock;
@@ -33,8 +34,7 @@ const _: () = assert!(region_units(GRANULE_SHIFT_OTHER) <= WINDOW_UNITS);
 #[derive(Debug)]
 pub(crate) struct LiveTable {
     file: SharedFile,
-    /// A byte a unit: 1 when its pages are there.
-    present: NonNull<AtomicU8>,
+    marks: Marks,
     granule_shift: u32,
     units: u32,
     /// Units that may be taken before the room is asked for.
@@ -52,14 +52,19 @@ const UNITS_GRANTED: u32 = 16;
 pub(crate) struct NoSlot;
 
 impl LiveTable {
-    /// A table over a new live file; `present` is a zeroed byte for each of its units.
-    ///
-    /// # Safety
-    /// * `present` is valid for a byte per mapped unit of `file`, for ever.
-    pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> LiveTable {
-        let units = (file.file_bytes() / LIVE_UNIT_BYTES) as u32;
+    /// A table over a new live file. `None` when there is no memory for its first marks.
+    pub(crate) fn new(file: SharedFile, granule_shift: u32) -> Option<LiveTable> {
+        let (marks, units) = (Marks::new(&file)?, (file.file_bytes() / LIVE_UNIT_BYTES) as u32);
         let (granted, too_many) = (AtomicU32::new(0), AtomicU32::new(u32::MAX));
-        LiveTable { file, present, granule_shift, units, granted, refusals: Refusals::default(), too_many }
+        Some(LiveTable {
+            file,
+            marks,
+            granule_shift,
+            units,
+            granted,
+            refusals: Refusals::default(),
+            too_many,
+        })
     }
 
     /// How far apart blocks start. Pools are the program's own, so nothing is known of theirs.
@@ -81,13 +86,6 @@ impl LiveTable {
         &self.file
     }
 
-    #[inline(always)]
-    fn is_present(&self, unit: u32) -> bool {
-        debug_assert!(unit < self.units);
-        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
-        unsafe { self.present.add(unit as usize).as_ref() }.load(Ordering::Relaxed) != 0
-    }
-
     /// Makes the pages of a unit. The caller holds the recorder's lock.
     fn provide(&self, unit: u32) -> Result<(), NoSlot> {
         let provided = self.try_provide(unit);
@@ -100,6 +98,7 @@ impl LiveTable {
     }
 
     fn try_provide(&self, unit: u32) -> Result<(), NoSlot> {
+        self.marks.get(unit).ok_or(NoSlot)?;
         let granted = match self.granted.load(Ordering::Relaxed) {
             0 if !room::is_spare(Reserve::Logs) => return Err(NoSlot),
             0 => UNITS_GRANTED,
@@ -107,8 +106,7 @@ impl LiveTable {
         };
         self.granted.store(granted - 1, Ordering::Relaxed);
         self.file.provide(unit as usize * LIVE_UNIT_BYTES, LIVE_UNIT_BYTES).map_err(|_| NoSlot)?;
-        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
-        unsafe { self.present.add(unit as usize).as_ref() }.store(1, Ordering::Relaxed);
+        self.marks.set(unit);
         Ok(())
     }
 
@@ -118,7 +116,7 @@ impl LiveTable {
         let mut unit = 0;
         while unit < units {
             let first = unit;
-            while unit < units && self.is_present(unit) {
+            while unit < units && self.marks.is_present(unit) {
                 unit += 1;
             }
             if unit > first {
@@ -155,12 +153,11 @@ impl LiveTable {
 
     /// Where the slots of the region that begins with `unit` are.
     fn place_of(&self, unit: u32) -> Region {
-        let present = self.present.as_ptr().wrapping_add(unit as usize);
-        Region { slots: self.file.at(unit as usize * LIVE_UNIT_BYTES), present }
+        Region { slots: self.file.at(unit as usize * LIVE_UNIT_BYTES), marks: self.marks.place(unit) }
     }
 
     fn find_region(&self, path: Path) -> Option<u32> {
-        if !self.is_present((path.directory * 4 / LIVE_UNIT_BYTES) as u32) {
+        if !self.marks.is_present((path.directory * 4 / LIVE_UNIT_BYTES) as u32) {
             return None;
         }
         let table = self.entry(0, path.directory).load(Ordering::Acquire);
@@ -183,13 +180,14 @@ impl LiveTable {
         }
         let _held = lock.hold().ok_or(NoSlot)?;
         let directory_unit = (path.directory * 4 / LIVE_UNIT_BYTES) as u32;
-        if !self.is_present(directory_unit) {
+        if !self.marks.is_present(directory_unit) {
             self.provide(directory_unit)?;
         }
         let entry = self.entry(0, path.directory);
         let mut table = entry.load(Ordering::Acquire);
         if table == 0 {
             table = self.add_units(1, head, |table| self.provide(table))?;
+            self.marks.set(directory_unit);
             entry.store(table, Ordering::Release);
         }
         let entry = self.entry(table, path.table);
@@ -199,6 +197,7 @@ impl LiveTable {
             let end_bytes = |region| (region + n) as usize * LIVE_UNIT_BYTES;
             let open = |region| self.file.open(end_bytes(region)).map_err(|_| NoSlot);
             region = self.add_units(n, head, open)?;
+            self.marks.set(table);
             entry.store(region, Ordering::Release);
         }
         Ok(region)
@@ -212,7 +211,7 @@ impl LiveTable {
         head: &SharedHead,
         make_ready: impl FnOnce(u32) -> Result<(), NoSlot>,
     ) -> Result<u32, NoSlot> {
-        let mut first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
+        let mut first = head.live_units.load(Ordering::Relaxed).max(Marks::end(&self.file));
         if first / WINDOW_UNITS != (first + n - 1) / WINDOW_UNITS {
             first = first.next_multiple_of(WINDOW_UNITS); // a region's slots are one piece of memory
         }
@@ -220,6 +219,7 @@ impl LiveTable {
             self.too_many.fetch_min(n, Ordering::Relaxed);
             return Err(NoSlot);
         }
+        self.marks.provide(first + n, &self.file).map_err(|_| NoSlot)?;
         make_ready(first)?;
         head.live_units.store(first + n, Ordering::Relaxed);
         Ok(first)
@@ -230,10 +230,10 @@ impl LiveTable {
     fn place<const POOL: bool>(&self, region: Region, address: u64) -> SlotPlace<'_> {
         let slot = ((address % REGION_BYTES) >> self.shift::<POOL>()) as usize;
         // SAFETY: a region's slots lie one behind the other in the mapping, in one window, and are touched
-        // only when their unit is present; there is a byte for each unit.
+        // only when their unit is present; there is a mark for each unit, which has a page.
         unsafe {
-            let present = &*region.present.add(slot * SLOT_BYTES / LIVE_UNIT_BYTES);
-            SlotPlace::new(&*region.slots.add(slot * SLOT_BYTES).cast::<Words>(), present)
+            let mark = &*region.marks.add(slot * SLOT_BYTES / LIVE_UNIT_BYTES);
+            SlotPlace::new(&*region.slots.add(slot * SLOT_BYTES).cast::<Words>(), mark)
         }
     }
 

@@ -50,6 +50,38 @@ impl std::fmt::Display for Inexact {
     }
 }
 
+/// The turn of one reader among those of a session, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'s> {
+    session: &'s SessionReader,
+    is_alone: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.session.head_file(), FlockOperation::Unlock);
+    }
+}
+
+impl<'s> Turn<'s> {
+    /// Waits for other readers, not for ever.
+    pub(super) fn wait(session: &'s SessionReader) -> Turn<'s> {
+        let since = Instant::now();
+        loop {
+            let is_alone = flock(session.head_file(), FlockOperation::NonBlockingLockExclusive).is_ok();
+            if is_alone || since.elapsed() > OTHERS_MAX {
+                return Turn { session, is_alone };
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// Whether no other reader can come in between.
+    pub(super) fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+}
+
 /// Operations are held back until this is dropped.
 #[derive(Debug)]
 pub(super) struct Holding<'s> {
@@ -65,19 +97,19 @@ impl Drop for Holding<'_> {
             // What can not be written back the threads take away themselves.
             let _ = self.session.set_hold(0);
         }
-        let _ = flock(self.session.head_file(), FlockOperation::Unlock);
     }
 }
 
 impl<'s> Holding<'s> {
     /// Holds all threads back, and waits until none is in an operation.
-    pub(super) fn begin(session: &'s SessionReader) -> Result<Holding<'s>, Inexact> {
+    pub(super) fn begin(turn: &Turn<'s>) -> Result<Holding<'s>, Inexact> {
+        let session = turn.session;
         let head = session.head().map_err(|_| Inexact::NotWritable)?;
         let (without, is_expedited) = (head.get().threads_without_record, head.get().is_expedited);
         if without != 0 {
             return Err(Inexact::NoRecord(without));
         }
-        wait_for_others(session);
+        wait_for_release(session);
         let own = own_word();
         session.set_hold(own).map_err(|_| Inexact::NotWritable)?;
         let holding = Holding { session, own, since: Instant::now(), is_expedited };
@@ -128,16 +160,10 @@ impl<'s> Holding<'s> {
     }
 }
 
-/// Waits for other readers: by a lock among us, and by the word for those that know of no lock. One that
-/// died with the word set is waited for no longer than threads are.
-fn wait_for_others(session: &SessionReader) {
+/// Waits for a reader that has not had its turn, or did not wait for one. One that died with the word set is waited for
+/// no longer than threads are.
+fn wait_for_release(session: &SessionReader) {
     let since = Instant::now();
-    while flock(session.head_file(), FlockOperation::NonBlockingLockExclusive).is_err() {
-        if since.elapsed() > OTHERS_MAX {
-            break;
-        }
-        std::thread::sleep(NAP);
-    }
     while session.hold() != 0 && since.elapsed() < OTHERS_MAX {
         std::thread::sleep(NAP);
     }

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use heapscribe_units::counted;
@@ -21,6 +21,7 @@ const UNIT: u64 = LIVE_UNIT_BYTES as u64;
 const DIRECTORY_END: u64 = DIRECTORY_UNITS as u64 * UNIT;
 /// What one core takes on in one go.
 const PIECE_BYTES: u64 = 2 << 20;
+const PIECE_UNITS: usize = PIECE_BYTES as usize / LIVE_UNIT_BYTES;
 /// What `blocks` of a file's metadata counts.
 const BLOCK_BYTES: u64 = 512;
 
@@ -31,6 +32,10 @@ pub(super) struct Image {
     units: u32,
     /// The directories; then what each core has gathered.
     gathered: Vec<Gathered>,
+    /// The tables that directories lead to.
+    tables: Tables,
+    /// Units that were read again, each time together, and which of `gathered` has what there is of them.
+    renewed: Vec<(Vec<u32>, usize)>,
     /// Which of those has a unit, and where, by its number.
     at: Vec<(u32, u32)>,
 }
@@ -71,14 +76,10 @@ impl Image {
         }
         self.gathered.resize_with(rayon::current_num_threads() + 1, Gathered::default);
         self.gathered.iter_mut().for_each(Gathered::clear);
-        let Some((directories, rest)) = self.gathered.split_first_mut() else { return Ok(()) };
+        self.renewed.clear();
         let source = Source { file, writers };
-        source.gather(
-            0..due.min(DIRECTORY_END),
-            &Tables::default(),
-            (&mut Buffers::default(), directories),
-        )?;
-        let tables = Tables::of(directories);
+        self.read_directories(&source, due)?;
+        let (tables, rest) = (&self.tables, self.gathered.split_at_mut(1).1);
         let next = AtomicU64::new(DIRECTORY_END);
         rest.par_iter_mut().try_for_each(|gathered| {
             let mut buffers = Buffers::default();
@@ -87,16 +88,57 @@ impl Image {
                 if start >= due {
                     return Ok(());
                 }
-                source.gather(start..due.min(start + PIECE_BYTES), &tables, (&mut buffers, gathered))?;
+                source.gather(start..due.min(start + PIECE_BYTES), tables, (&mut buffers, gathered))?;
             }
         })
+    }
+
+    fn read_directories(&mut self, source: &Source<'_>, due: u64) -> io::Result<()> {
+        let Some(directories) = self.gathered.first_mut() else { return Ok(()) };
+        directories.clear();
+        let into = (&mut Buffers::default(), &mut *directories);
+        source.gather(0..due.min(DIRECTORY_END), &Tables::default(), into)?;
+        self.tables = Tables::of(directories);
+        Ok(())
+    }
+
+    /// Reads these units again, of a table that has `units` now: what was read of them before is left out.
+    pub(super) fn renew(&mut self, file: &File, units: u32, changed: &[u32]) -> io::Result<()> {
+        self.units = units.min(LIVE_UNITS_MAX as u32);
+        let (directories, rest) = changed.split_at(changed.partition_point(|unit| *unit < DIRECTORY_UNITS));
+        if !directories.is_empty() {
+            let source = Source { file, writers: Writers::Held };
+            self.read_directories(&source, u64::from(self.units) * UNIT)?;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.renewed.push((rest.to_vec(), self.gathered.len()));
+        let tables = &self.tables;
+        let gather = |numbers: &[u32]| {
+            let (mut gathered, mut bytes) = (Gathered::default(), Box::new([0; LIVE_UNIT_BYTES]));
+            for &number in numbers {
+                file.read_exact_at(&mut bytes[..], u64::from(number) * UNIT)?;
+                gathered.add(number, &bytes, tables.kind(number));
+            }
+            Ok(gathered)
+        };
+        let pieces: io::Result<Vec<Gathered>> = rest.par_chunks(PIECE_UNITS).map(gather).collect();
+        self.gathered.extend(pieces?);
+        Ok(())
     }
 
     /// Notes where each unit is; when no thread waits.
     pub(super) fn index(&mut self) {
         self.at.clear();
         self.at.resize(self.units as usize, HOLE);
+        let mut renewed = self.renewed.iter().peekable();
         for (nth, gathered) in self.gathered.iter().enumerate() {
+            for number in renewed.next_if(|(_, of)| *of == nth).map_or(&[][..], |(numbers, _)| numbers) {
+                if let Some(place) = self.at.get_mut(*number as usize) {
+                    *place = HOLE;
+                }
+            }
             for (at, number) in gathered.numbers().enumerate() {
                 if let Some(place) = self.at.get_mut(number as usize) {
                     *place = (nth as u32, at as u32);
@@ -143,7 +185,7 @@ impl Assembly {
     pub(super) fn new(units: u32) -> Assembly {
         let gathered = vec![Gathered::default(), Gathered::default()];
         let units = units.min(LIVE_UNITS_MAX as u32);
-        Assembly { image: Image { units, gathered, at: Vec::new() }, tables: None, open: None }
+        Assembly { image: Image { units, gathered, ..Image::default() }, tables: None, open: None }
     }
 
     /// Adds bytes that lie behind those that were added before.

@@ -13,9 +13,10 @@ use heapscribe_wire::chunk::Header;
 use heapscribe_wire::head::{ClockKind, Head};
 use heapscribe_wire::live::age_ticks;
 
+use super::copied::Exactness;
 use super::moment::{Moment, ticks_at};
 use super::reader::SessionReader;
-use super::snapshot::{Exactness, Snapshot};
+use super::snapshot::Snapshot;
 use crate::clock::{monotonic_ns, time_stamp_counter};
 
 /// The file of a retained session that says when its process had ended: CLOCK_MONOTONIC ns in decimal digits.

@@ -15,11 +15,12 @@ use heapscribe_wire::named_snapshot::{
 };
 use heapscribe_wire::operation::{RECORD_BYTES, Record};
 
+use super::copied::Exactness;
 use super::hold::Inexact;
 use super::image::{Assembly, Image};
 use super::moment::Moment;
 use super::reader::{HeadCopy, SessionReader};
-use super::snapshot::{Exactness, Snapshot};
+use super::snapshot::Snapshot;
 use crate::files::{open_file, read_up_to};
 use heapscribe_diagnostics::Problem;
 

@@ -63,6 +63,8 @@ pub struct SessionReader {
     head: File,
     defs: File,
     pub(super) live: File,
+    /// Whether the marks of its units may be written.
+    pub(super) is_live_writable: bool,
     threads: File,
     log: File,
     alive: Option<Alive>,
@@ -75,7 +77,8 @@ impl SessionReader {
             let path = directory.join(name);
             open_file(&path, write).ok_or_else(|| missing(&path))
         };
-        let head = file("head", true)?;
+        let (head, writable) = (file("head", true)?, open_file(&directory.join("live"), true));
+        let is_live_writable = writable.is_some();
         let namespace = HeadCopy::read(&head)
             .with_context(|| directory.join("head").display().to_string())?
             .get()
@@ -84,7 +87,8 @@ impl SessionReader {
             directory: directory.to_owned(),
             head,
             defs: file("defs", false)?,
-            live: file("live", false)?,
+            live: writable.map_or_else(|| file("live", false), Ok)?,
+            is_live_writable,
             threads: file(FILE_NAME, false)?,
             log: file("log", false)?,
             alive: Alive::find_in(namespace, key.pid, key.created_mono_ns),

@@ -8,7 +8,8 @@ use heapscribe_wire::definitions::Position;
 use heapscribe_wire::live::age_ticks;
 use heapscribe_wire::live::walk::{Live, TableError};
 
-use super::snapshot::{Exactness, Snapshot};
+use super::copied::Exactness;
+use super::snapshot::Snapshot;
 use crate::head::{process_end, process_info};
 
 /// Blocks that are written at a time.

@@ -8,7 +8,9 @@ use heapscribe_wire::live::ticks_ahead;
 use heapscribe_wire::live::walk::{Live, TableError, Units, seen_words, walk};
 use heapscribe_wire::operation::Record;
 
-use super::hold::{Holding, Inexact};
+use super::changing_copy::copy_changing;
+use super::copied::{Copied, Exactness, Failed, refused};
+use super::hold::Inexact;
 use super::image::Image;
 use super::moment::Moment;
 use super::pages::SnapshotPages;
@@ -17,17 +19,6 @@ use super::source::Writers;
 
 /// How often a copy of one instant is tried for.
 const TRIES: usize = 4;
-
-/// How true a snapshot is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Exactness {
-    /// The table of one instant.
-    Instant,
-    /// The table that a process left behind.
-    Ended,
-    /// Each block was live at some moment while the table was copied.
-    Inexact(Inexact),
-}
 
 /// What was live in a process.
 #[derive(Debug)]
@@ -120,15 +111,6 @@ impl Snapshot {
     }
 }
 
-/// What was copied together with the table.
-struct Copied {
-    head: HeadCopy,
-    records: Vec<Record>,
-    moment: Moment,
-    exactness: Exactness,
-    held: Duration,
-}
-
 fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     let units = |head: &HeadCopy| head.get().live_units;
     if session.living_pid().is_none() {
@@ -142,7 +124,7 @@ fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     image.provide(&session.live, blocks).map_err(refused)?;
     let mut why = Inexact::LostHold;
     for _ in 0..TRIES {
-        match copy_held(session, image) {
+        match copy_changing(session, image) {
             Ok(copied) => return Ok(copied),
             Err(Failed::Inexact(because)) => why = because,
             Err(Failed::For(e)) => return Err(e),
@@ -161,28 +143,6 @@ fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     Ok(done(session, head, moment, exactness, Duration::ZERO))
 }
 
-enum Failed {
-    Inexact(Inexact),
-    For(anyhow::Error),
-}
-
-impl From<Inexact> for Failed {
-    fn from(why: Inexact) -> Failed {
-        Failed::Inexact(why)
-    }
-}
-
-fn copy_held(session: &SessionReader, image: &mut Image) -> Result<Copied, Failed> {
-    let holding = Holding::begin(session)?;
-    let moment = Moment::now();
-    let head = session.head().map_err(Failed::For)?;
-    let records = session.records(&head.get());
-    let units = head.get().live_units;
-    image.read(&session.live, units, Writers::Held).map_err(|e| Failed::For(refused(e)))?;
-    let held = holding.end()?;
-    Ok(Copied { head, records, moment, exactness: Exactness::Instant, held })
-}
-
 fn done(
     session: &SessionReader,
     head: HeadCopy,
@@ -192,11 +152,4 @@ fn done(
 ) -> Copied {
     let records = session.records(&head.get());
     Copied { head, records, moment, exactness, held }
-}
-
-fn refused(e: std::io::Error) -> anyhow::Error {
-    match e.raw_os_error() {
-        Some(errno) => TableError::SystemCall { errno }.into(),
-        None => e.into(),
-    }
 }

@@ -42,6 +42,7 @@ mod heap;
 mod held;
 mod intern;
 mod killed;
+mod marks;
 mod parties;
 mod slot;
 mod spill;

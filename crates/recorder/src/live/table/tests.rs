@@ -5,9 +5,13 @@ mod semantics;
 use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
+use heapscribe_wire::live::{CHANGED, DIRECTORY_UNITS, UNCHANGED, mark_units};
 
 use super::*;
 use crate::tests::{file, head, random};
+
+/// The first unit that is taken in files of fewer units than have their marks in one.
+const FIRST_UNIT: u32 = DIRECTORY_UNITS + mark_units(LIVE_UNIT_BYTES);
 
 /// The table and its twin, of which the twin knows a block by the place where its slot must be.
 struct Both {
@@ -21,9 +25,7 @@ struct Both {
 
 impl Both {
     fn new(units: usize, granule_shift: u32) -> Both {
-        let present = NonNull::from(Vec::leak((0..units).map(|_| AtomicU8::new(0)).collect())).cast();
-        // SAFETY: a byte for each unit, never freed.
-        let live = unsafe { LiveTable::new(file(units * LIVE_UNIT_BYTES), present, granule_shift) };
+        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), granule_shift).unwrap();
         let (head, lock) = (head(), Lock::default());
         Both { live, head, lock, caches: Default::default(), twin: BTreeMap::new(), random: 1 }
     }
@@ -84,6 +86,32 @@ impl Both {
         assert_eq!(replaced, Ok(twin.is_some()), "{address:#x}");
     }
 
+    fn insert_pool(&mut self) {
+        let (address, slot) = (self.address(), Slot { size_bytes: 7, ..self.slot() });
+        // SAFETY: no other thread has this table.
+        let inserted = unsafe {
+            self.live.insert::<true>(address, slot, &RegionCache::default(), self.head, &self.lock)
+        };
+        inserted.unwrap();
+    }
+
+    fn unit(&self, unit: u32) -> Vec<u8> {
+        let begin = self.live.file.at(unit as usize * LIVE_UNIT_BYTES);
+        // SAFETY: the unit has pages, and nobody writes meanwhile.
+        unsafe { core::slice::from_raw_parts(begin, LIVE_UNIT_BYTES) }.to_vec()
+    }
+
+    /// Does as a reader: each unit is called unchanged, and copied.
+    fn mark_unchanged(&self) -> Vec<(u32, Vec<u8>)> {
+        let units = self.head.live_units.load(Ordering::Relaxed);
+        let are_there = (0..units).filter(|unit| self.live.marks.is_present(*unit));
+        let mark = |unit: u32| {
+            self.live.marks.get(unit).unwrap().store(UNCHANGED, Ordering::Relaxed);
+            (unit, self.unit(unit))
+        };
+        are_there.map(mark).collect()
+    }
+
     fn take(&mut self, address: u64) {
         let cache = &self.caches[(address >> 3) as usize % 2];
         // SAFETY: no other thread has this table.
@@ -115,6 +143,33 @@ fn check_against_twin(granule_shift: u32) {
     }
 }
 
+/// What a reader copies is what it was when it has come back, but for units whose mark was taken away.
+#[test]
+fn no_unit_changes_without_its_mark() {
+    for granule_shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let (mut both, mut unchanged) = (Both::new(16_384, granule_shift), 0);
+        for round in 0..2000 {
+            let copies = both.mark_unchanged();
+            for _ in 0..both.random(1 + round % 8) {
+                match both.random(3) {
+                    0 => both.insert_pool(),
+                    1 => both.insert(),
+                    _ => {
+                        let taken = both.address();
+                        both.take(taken);
+                    }
+                }
+            }
+            for (unit, bytes) in copies {
+                let mark = both.live.marks.get(unit).unwrap().load(Ordering::Relaxed);
+                assert!(mark == CHANGED || both.unit(unit) == bytes, "unit {unit} of round {round}");
+                unchanged += usize::from(mark == UNCHANGED);
+            }
+        }
+        assert!(unchanged > 1000, "too few to say anything");
+    }
+}
+
 #[test]
 fn blocks_are_those_of_a_map() {
     check_against_twin(GRANULE_SHIFT_GLIBC);
@@ -123,7 +178,7 @@ fn blocks_are_those_of_a_map() {
 
 #[test]
 fn without_room_or_beyond_all_addresses_there_is_no_slot() {
-    let units = DIRECTORY_UNITS + 1 + region_units(GRANULE_SHIFT_OTHER);
+    let units = FIRST_UNIT + 1 + region_units(GRANULE_SHIFT_OTHER);
     let mut both = Both::new(units as usize, GRANULE_SHIFT_OTHER);
     for (address, has_room) in
         [(0x1000, true), (REGION_BYTES + 0x1000, false), (0x2000, true), (ADDRESS_END, false)]
@@ -163,7 +218,7 @@ fn a_refusal_leaves_the_blocks_that_have_slots_alone() {
     for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
         let (near, far) = (0x1000, 1 << 40);
         let mut both = Both::new(1 << 15, shift);
-        let units = DIRECTORY_UNITS + 1 + region_units(shift);
+        let units = FIRST_UNIT + 1 + region_units(shift);
         both.live.file = file(units as usize * LIVE_UNIT_BYTES);
         let slot = Slot { size_bytes: 48, ..both.slot() };
         let Both { live, head, lock, .. } = &both;

@@ -107,6 +107,42 @@ fn store() -> impl Strategy<Value = (usize, u64)> {
     (at, word)
 }
 
+/// The numbers of the units that these stores change, in order.
+fn changed(stores: &[(usize, u64)]) -> Vec<u32> {
+    stores.iter().map(|(at, _)| (*at / 2048) as u32).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    /// What was changed since is read again, some of it twice, and the rest is not. A unit that becomes a table is new.
+    #[test]
+    fn units_that_are_renewed_are_as_if_all_were_read_then(rounds in vec(vec(store(), 0..400), 1..5)) {
+        let mut bytes = vec![0; UNITS as usize * LIVE_UNIT_BYTES];
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(bytes.len() as u64).unwrap();
+        let mut put = |at: usize, word: u64| {
+            bytes[at * 8..at * 8 + 8].copy_from_slice(&word.to_le_bytes());
+            file.write_all_at(&word.to_le_bytes(), at as u64 * 8).unwrap();
+        };
+        put(0, 8);
+        put(8 * 2048, 9);
+        let mut image = Image::default();
+        image.read(&file, 9 + 128, Writers::Held).unwrap();
+        for (round, mut stores) in rounds.into_iter().enumerate() {
+            stores.retain(|(at, _)| (8 * 2048..(9 + 128) * 2048).contains(at));
+            if round == 1 {
+                stores.extend([(1, 140), (140 * 2048, 141)]);
+            }
+            // A word that is stored may be taken back again.
+            stores.iter_mut().skip(4).step_by(5).for_each(|(_, word)| *word = 0);
+            stores.iter().for_each(|(at, word)| put(*at, *word));
+            image.renew(&file, UNITS, &changed(&stores)).unwrap();
+        }
+        image.index();
+        prop_assert_eq!(blocks(&image), blocks(&Bytes(bytes)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     /// A walk finds the same, in the same order, and the same wrong, in what was kept as in the bytes of the file.

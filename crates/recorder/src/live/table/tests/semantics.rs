@@ -21,6 +21,7 @@ use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::live::walk::{Unit, Units, seen_words, walk};
 
 use super::super::*;
+use super::FIRST_UNIT;
 use crate::tests::{file, head};
 
 const SHIFT: u32 = GRANULE_SHIFT_GLIBC;
@@ -39,7 +40,7 @@ impl Units for Table {
     }
 
     fn unit(&self, number: u32) -> Unit<'_> {
-        let is_there = (number as usize) < self.units && self.live.is_present(number);
+        let is_there = (number as usize) < self.units && self.live.marks.is_present(number);
         // SAFETY: the unit is in the mapping and provided; nobody writes while it is read.
         is_there.then(|| unsafe { &*self.live.file.at(number as usize * LIVE_UNIT_BYTES).cast() }).into()
     }
@@ -47,9 +48,7 @@ impl Units for Table {
 
 impl Table {
     fn new(units: usize) -> Table {
-        let present = NonNull::from(Vec::leak((0..units).map(|_| AtomicU8::new(0)).collect())).cast();
-        // SAFETY: a byte for each unit, never freed.
-        let live = unsafe { LiveTable::new(file(units * LIVE_UNIT_BYTES), present, SHIFT) };
+        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), SHIFT).unwrap();
         Table { live, head: head(), lock: Lock::default(), cache: RegionCache::default(), units }
     }
 
@@ -108,7 +107,7 @@ fn an_empty_table_is_read_as_empty() {
 
 #[test]
 fn without_space_the_table_stays_usable_and_fits_again() {
-    let units = DIRECTORY_UNITS + 1 + region_units(SHIFT);
+    let units = FIRST_UNIT + 1 + region_units(SHIFT);
     let table = Table::new(units as usize);
     let inserted: Vec<u64> = addresses(87_381).collect();
     inserted.iter().for_each(|&address| assert_eq!(table.insert(address, address), Ok(false)));
