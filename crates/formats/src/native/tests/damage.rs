@@ -125,7 +125,7 @@ fn later_versions_are_refused_and_other_files_too() {
         Trace::open(bytes).unwrap_err().to_string()
     };
     assert_eq!(refused(8, 2), "trace of format version 2, known is 1 (byte 8)");
-    assert_eq!(refused(24, 9), "trace of format version 9, known is 7 (byte 24)");
+    assert_eq!(refused(24, 9), "trace of format version 9, known is 8 (byte 24)");
     assert_eq!(refused(0, 9), "not a heapscribe trace (byte 0)");
 }
 
