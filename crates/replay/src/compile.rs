@@ -56,6 +56,8 @@ pub struct Compiled {
     pub reallocs: u64,
     /// Moments.
     pub moments: u64,
+    /// Marks, and ends of sections.
+    pub marks: u64,
     /// Threads, when operations say whose they are.
     pub threads: u64,
     /// The most bytes live at a time, in the order of the operations.
@@ -127,6 +129,13 @@ impl<W: Write> Compiler<W> {
         let number = *self.threads.entry(id).or_insert(next) % THREADS_MAX;
         self.compiled.threads = u64::from(THREADS_MAX).min(self.threads.len() as u64);
         self.write(Op::Thread { number })
+    }
+
+    /// The program has reached a mark, or the end of a section.
+    pub fn marked(&mut self, ns: u64) -> io::Result<()> {
+        self.moments_before(ns)?;
+        self.compiled.marks += 1;
+        self.write(Op::Mark)
     }
 
     /// A block was allocated.
@@ -277,6 +286,7 @@ mod tests {
             .unwrap();
         compiler.freed(3, birth(1, 1)).unwrap();
         compiler.allocated(2500, birth(2, 1), AllocRequest::bytes(70)).unwrap();
+        compiler.marked(2550).unwrap();
         compiler.reallocated(2600, birth(1, 2), birth(2, 2), 500).unwrap();
         compiler.freed(2700, birth(2, 2)).unwrap();
         compiler.freed(2700, birth(9, 9)).unwrap();
@@ -291,18 +301,20 @@ mod tests {
                 Op::Free { slot: 0, size_bytes: 100 },
                 Op::Moment { ns: 2000 },
                 alloc(0, 70),
+                Op::Mark,
                 Op::Realloc { slot: 1, size_bytes: 500 },
                 Op::Free { slot: 1, size_bytes: 500 },
                 Op::Moment { ns: 2700 },
             ]
         );
         let expected = Compiled {
-            ops: 8,
+            ops: 9,
             slots: 2,
             allocs: 3,
             frees: 2,
             reallocs: 1,
             moments: 2,
+            marks: 1,
             threads: 0,
             peak_bytes: 570,
             peak_blocks: 2,

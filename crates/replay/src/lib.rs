@@ -70,4 +70,4 @@ pub use pool_run::{PoolMemory, PoolRun, Tightest, Variation, floor_bytes};
 pub use program::{Ops, Program};
 pub use results::{Footprint, Latency, Moment, Timed};
 pub use run::{Outcome, Touch, run};
-pub use threads::run_in_threads;
+pub use threads::{Point, run_in_threads};

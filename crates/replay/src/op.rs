@@ -1,7 +1,7 @@
 //! An operation in 16 bytes. Blocks are named by slots, which are reused when their block is freed.
 //!
 //! ```text
-//!    0  kind   0 alloc  1 zeroed alloc  2 free  3 realloc  4 moment  5 thread
+//!    0  kind   0 alloc  1 zeroed alloc  2 free  3 realloc  4 moment  5 thread  6 mark
 //!    1  align  log2 of the alignment asked for; 0 for none
 //!    2  0      2 bytes
 //!    4  slot   u32
@@ -49,6 +49,8 @@ pub enum Op {
         /// Numbered from 0, in the order of their first calls.
         number: u32,
     },
+    /// The program has reached a mark, or the end of a section.
+    Mark,
 }
 
 impl Op {
@@ -63,6 +65,7 @@ impl Op {
             Op::Realloc { slot, size_bytes } => (3, 0, slot, size_bytes),
             Op::Moment { ns } => (4, 0, 0, ns),
             Op::Thread { number } => (5, 0, 0, number.into()),
+            Op::Mark => (6, 0, 0, 0),
         };
         let mut bytes = [0; OP_BYTES];
         (bytes[0], bytes[1]) = (kind, align);
@@ -82,6 +85,7 @@ impl Op {
             3 => Some(Op::Realloc { slot, size_bytes }),
             4 => Some(Op::Moment { ns: size_bytes }),
             5 => Some(Op::Thread { number: u32::try_from(size_bytes).ok()? }),
+            6 => Some(Op::Mark),
             _ => None,
         }
     }
@@ -101,6 +105,7 @@ mod tests {
                 Op::Realloc { slot, size_bytes },
                 Op::Moment { ns: size_bytes },
                 Op::Thread { number: slot },
+                Op::Mark,
             ] {
                 prop_assert_eq!(Op::decode(&op.encode()), Some(op));
             }

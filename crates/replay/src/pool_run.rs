@@ -123,7 +123,7 @@ pub fn floor_bytes(program: &Program<'_>, variation: Variation) -> io::Result<u6
                 (slot, total_for(size) as u64)
             }
             Op::Free { slot, .. } => (slot, 0),
-            Op::Moment { .. } | Op::Thread { .. } => continue,
+            Op::Moment { .. } | Op::Thread { .. } | Op::Mark => continue,
         };
         let before = std::mem::replace(&mut totals[slot as usize], total);
         taken = taken + u128::from(total) - u128::from(before);
@@ -229,7 +229,7 @@ impl Run {
                 let size = self.variation.size(size_bytes, self.result.calls);
                 self.realloc(slot, size)?;
             }
-            Op::Moment { .. } | Op::Thread { .. } => return Ok(()),
+            Op::Moment { .. } | Op::Thread { .. } | Op::Mark => return Ok(()),
         }
         self.result.calls += 1;
         if SAMPLES

@@ -67,7 +67,7 @@ impl Ops<'_> {
             Op::Alloc { slot, .. } | Op::Free { slot, .. } | Op::Realloc { slot, .. } => {
                 (slot as usize) < self.slots
             }
-            Op::Moment { .. } | Op::Thread { .. } => true,
+            Op::Moment { .. } | Op::Thread { .. } | Op::Mark => true,
         }
     }
 

@@ -111,7 +111,7 @@ impl<'a, H: Heap + ?Sized, W: Observer> Run<'a, H, W> {
             }
             Op::Free { slot, .. } => self.free(slot),
             Op::Realloc { slot, size_bytes } => self.realloc(slot, size_bytes),
-            Op::Thread { .. } => return,
+            Op::Thread { .. } | Op::Mark => return,
             Op::Moment { ns } => {
                 let heap = self.heap;
                 return self.observer.moment(ns, self.live_bytes, || heap.stats());

@@ -20,8 +20,16 @@ const STACK_BYTES: usize = 256 << 10;
 /// The thread that calls, which makes the calls of the first recorded thread.
 const FIRST: usize = 0;
 
-/// Runs a program that names its threads, `threads` in number. `at_moment` is called before each moment is measured, with
-/// its number, from 1, and how many there are.
+/// A point of a program at which no call is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Point {
+    /// Before a moment is measured; its number, from 1.
+    Moment(u64),
+    /// A mark, or the end of a section.
+    Mark,
+}
+
+/// Runs a program that names its threads, `threads` in number. `at_point` is called by the thread whose turn it is.
 ///
 /// # Errors
 /// When the program cannot be read or is damaged, or there is no thread to be had.
@@ -30,7 +38,7 @@ pub fn run_in_threads<H: Heap + ?Sized, W: Observer + Send>(
     program: &Program<'_>,
     touch: Touch,
     observer: &mut W,
-    (threads, at_moment): (usize, &(dyn Fn(u64) + Sync)),
+    (threads, at_point): (usize, &(dyn Fn(Point) + Sync)),
 ) -> io::Result<Outcome> {
     let threads = threads.max(1);
     let turns_left = turns(program, threads)?;
@@ -44,11 +52,8 @@ pub fn run_in_threads<H: Heap + ?Sized, W: Observer + Send>(
         moments: 0,
         ended: None,
     };
-    let replay = Replay {
-        state: Mutex::new(state),
-        turned: (0..threads).map(|_| Condvar::new()).collect(),
-        at_moment,
-    };
+    let replay =
+        Replay { state: Mutex::new(state), turned: (0..threads).map(|_| Condvar::new()).collect(), at_point };
     {
         let mut state = replay.lock();
         state.is_started[FIRST] = true;
@@ -90,7 +95,7 @@ struct Replay<'a, 'f, H: Heap + ?Sized, W> {
     state: Mutex<State<'a, 'f, H, W>>,
     /// By thread: its turn has come, or all is over.
     turned: Vec<Condvar>,
-    at_moment: &'a (dyn Fn(u64) + Sync),
+    at_point: &'a (dyn Fn(Point) + Sync),
 }
 
 type Locked<'l, 'a, 'f, H, W> = MutexGuard<'l, State<'a, 'f, H, W>>;
@@ -135,9 +140,13 @@ impl<'a, 'f, H: Heap + ?Sized, W: Observer + Send> Replay<'a, 'f, H, W> {
                     }
                 }
                 Some(op) => {
-                    if matches!(op, Op::Moment { .. }) {
-                        state.moments += 1;
-                        (self.at_moment)(state.moments);
+                    match op {
+                        Op::Moment { .. } => {
+                            state.moments += 1;
+                            (self.at_point)(Point::Moment(state.moments));
+                        }
+                        Op::Mark => (self.at_point)(Point::Mark),
+                        _ => {}
                     }
                     state.run.step(op);
                 }

@@ -10,7 +10,7 @@ use heapscribe_conformance::ShadowHeap;
 use heapscribe_replay::heaps::{Config, PageOptions, TlsfHeap, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
-    AllocRequest, Birth, Compiled, Compiler, FootprintObserver, Kind, LatencyObserver, OP_BYTES, Op,
+    AllocRequest, Birth, Compiled, Compiler, FootprintObserver, Kind, LatencyObserver, OP_BYTES, Op, Point,
     PoolMemory, PoolRun, Program, Tightest, Touch, Unobserved, Variation, floor_bytes, run, run_in_threads,
 };
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ fn on_shadow(heap: &dyn Heap, bytes: &[u8]) -> Result<(Vec<usize>, u64), String>
                 let block = shadow.realloc(block, request)?.ok_or("no memory")?;
                 slots.insert(slot, (block, size_bytes));
             }
-            Op::Moment { .. } | Op::Thread { .. } => {}
+            Op::Moment { .. } | Op::Thread { .. } | Op::Mark => {}
         }
         peak = peak.max(slots.values().map(|(_, size)| size).sum::<u64>());
     }
@@ -276,6 +276,9 @@ fn threads_make_the_same_calls() {
     for ns in 0..4_000u64 {
         compiler.thread(1_000 + (ns / 7 % 40) as u32).unwrap();
         compiler.allocated(ns, birth(1, ns), AllocRequest::bytes(10 + ns % 500)).unwrap();
+        if ns % 1000 == 500 {
+            compiler.marked(ns).unwrap();
+        }
         if ns % 3 != 0 {
             compiler.freed(ns, birth(1, ns.saturating_sub(60))).unwrap();
         }
@@ -286,11 +289,14 @@ fn threads_make_the_same_calls() {
     let program = Program::new(&file, compiled.slots);
     for heap in [&behind_malloc() as &dyn Heap, &pool_heap(8 << 20)] {
         let expected = run(heap, &program, Touch::All, &mut Unobserved).unwrap();
-        let moments = AtomicU64::new(0);
-        let count = |number| moments.store(number, Ordering::Relaxed);
+        let [moments, marks] = [0, 0].map(AtomicU64::new);
+        let count = |point| match point {
+            Point::Moment(number) => moments.store(number, Ordering::Relaxed),
+            Point::Mark => _ = marks.fetch_add(1, Ordering::Relaxed),
+        };
         let found = run_in_threads(heap, &program, Touch::All, &mut Unobserved, (40, &count)).unwrap();
         assert_eq!(found, expected);
-        assert_eq!(moments.into_inner(), compiled.moments);
+        assert_eq!((moments.into_inner(), marks.into_inner()), (compiled.moments, compiled.marks));
     }
     let e =
         run_in_threads(&behind_malloc(), &program, Touch::All, &mut Unobserved, (39, &|_| {})).unwrap_err();

@@ -50,8 +50,8 @@ impl Setting {
     }
 }
 
-/// The settings that are tried, the way it is first.
-pub(crate) fn settings(threads: usize) -> Vec<Setting> {
+/// The settings that are tried with a program of so many threads and marks, the way it is first.
+pub(crate) fn settings(threads: usize, marks: u64) -> Vec<Setting> {
     let mut all = vec![Setting::trimmed("glibc as it is", "", Trim::Never)];
     if threads > 1 {
         all.push(Setting::variable("one arena", "MALLOC_ARENA_MAX", "1"));
@@ -63,6 +63,10 @@ pub(crate) fn settings(threads: usize) -> Vec<Setting> {
     all.push(Setting::variable("no thread caches", "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"));
     all.push(Setting::trimmed("trimmed at the end", "malloc_trim(0) when the work is done", Trim::AtEnd));
     all.push(Setting::trimmed("trimmed now and then", "malloc_trim(0) from time to time", Trim::Often));
+    if marks > 0 {
+        let to_type = "malloc_trim(0) at each mark and at the end of each section";
+        all.push(Setting::trimmed("trimmed at marks", to_type, Trim::AtMarks));
+    }
     for (name, library) in installed() {
         let to_type = format!("LD_PRELOAD={}", library.display());
         all.push(Setting {
@@ -123,8 +127,8 @@ pub(crate) struct Tried {
 /// Tries all settings.
 pub(crate) fn advise(chosen: Chosen, prepared: &Prepared, touch: Touch) -> Advice {
     let compiled = &prepared.compiled;
-    let mut tried: Vec<Tried> =
-        settings(prepared.threads).iter().map(|of| try_one(of, prepared, touch)).collect();
+    let settings = settings(prepared.threads, compiled.marks);
+    let mut tried: Vec<Tried> = settings.iter().map(|of| try_one(of, prepared, touch)).collect();
     tried[0].is_baseline = true;
     // What has no result is last; of two that keep the same the one with the lower peak is better.
     tried.sort_by_key(|of| (of.error.is_some(), of.failures > 0, of.final_bytes, of.peak_bytes));
@@ -182,9 +186,14 @@ mod tests {
 
     #[test]
     fn the_way_it_is_comes_first_and_arenas_only_with_threads() {
-        let names = |threads| settings(threads).into_iter().map(|of| of.name).collect::<Vec<_>>();
+        let names = |threads| settings(threads, 0).into_iter().map(|of| of.name).collect::<Vec<_>>();
         assert_eq!(names(1)[..2], ["glibc as it is", "fixed mmap threshold"]);
         assert_eq!(names(2)[..3], ["glibc as it is", "one arena", "two arenas"]);
-        assert!(settings(1).iter().skip(1).all(|of| !of.to_type.is_empty()));
+        assert!(settings(1, 1).iter().skip(1).all(|of| !of.to_type.is_empty()));
+        assert_eq!(
+            settings(1, 1).len(),
+            settings(1, 0).len() + 1,
+            "what has no marks cannot be trimmed at them"
+        );
     }
 }

@@ -169,8 +169,8 @@ fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Measure
         program: &Program<'_>,
         watch: &mut (impl Observer + Send),
     ) -> Result<Outcome> {
-        let trim = |moment| {
-            if task.trim.is_due(moment, task.moments) {
+        let trim = |point| {
+            if task.trim.is_due(point, task.moments) {
                 heaps::trim();
             }
         };

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use heapscribe_formats::{LiveRole, Process, Scratch, Source, Trace};
 use heapscribe_replay::{AllocRequest, Birth, Compiled, Compiler};
 use heapscribe_wire::ids::RateId;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use super::chosen::of_samples;
 use heapscribe_convert::file_source::nameless_file;
@@ -76,6 +76,9 @@ fn compile<S: Source>(
     while let Some((at, event)) = order.next(trace) {
         if has_threads {
             feed.compiler.thread(at.thread).context(NO_ROOM)?;
+            if matches!(event, Event::Note { note: Note::Mark | Note::End, .. }) {
+                feed.compiler.marked(at.ns).context(NO_ROOM)?;
+            }
         }
         feed.event(at, &event)?;
     }

@@ -211,9 +211,9 @@ fn samples_cannot_be_made_again() {
 }
 
 /// The anonymous memory of the program without a recorder, when it is ready.
-fn plain_bytes(place: &Place, variable: Option<(&str, &str)>) -> u64 {
+fn plain_bytes(place: &Place, kind: &str, variable: Option<(&str, &str)>) -> u64 {
     let mut command = Command::new(memory::compile(place));
-    command.arg("arenas").envs(variable);
+    command.arg(kind).envs(variable);
     let started = Started::new(command, place, "plain");
     until("the program is ready", || started.said().0.contains("ready"));
     let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", started.child.id())).unwrap();
@@ -223,24 +223,55 @@ fn plain_bytes(place: &Place, variable: Option<(&str, &str)>) -> u64 {
     kib.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
+/// What `replay --advice` says of a program.
+struct Advice {
+    place: Place,
+    answer: Value,
+}
+
+impl Advice {
+    fn of(kind: &str) -> Advice {
+        let place = Place::new();
+        Pages::start(&place, kind, &[]).end();
+        let trace = place.path("run.hst");
+        let ended = heapscribe().args(["replay", "--advice", "--json"]).arg(&trace).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        let answer = serde_json::from_slice(&ended.stdout).unwrap();
+        Advice { place, answer }
+    }
+
+    fn setting(&self, name: &str) -> Option<&Value> {
+        self.answer["settings"].as_array().unwrap().iter().find(|of| of["name"] == name)
+    }
+
+    /// What a setting keeps at the end.
+    fn kept(&self, name: &str) -> u64 {
+        self.setting(name).unwrap()["final_bytes"].as_u64().unwrap()
+    }
+}
+
 #[test]
 fn advice_is_what_happens_when_it_is_followed() {
-    let place = Place::new();
-    let pages = Pages::start(&place, "arenas", &[]);
-    let trace = place.path("run.hst");
-    pages.end();
-    let ended = heapscribe().args(["replay", "--advice", "--json"]).arg(&trace).output().unwrap();
-    assert!(ended.status.success(), "{ended:?}");
-    let advice: Value = serde_json::from_slice(&ended.stdout).unwrap();
-    let settings = advice["settings"].as_array().unwrap();
-    let of = |name: &str| settings.iter().find(|of| of["name"] == name).unwrap();
-    let kept = |name: &str| of(name)["final_bytes"].as_u64().unwrap();
-    assert_eq!((advice["threads"].as_u64(), advice["replayed_threads"].as_u64()), (Some(65), Some(65)));
-    assert_eq!(of("glibc as it is")["is_baseline"], true);
+    let advice = Advice::of("arenas");
+    let (said, kept, place) = (&advice.answer, |name| advice.kept(name), &advice.place);
+    assert_eq!((said["threads"].as_u64(), said["replayed_threads"].as_u64()), (Some(65), Some(65)));
+    assert_eq!(advice.setting("glibc as it is").unwrap()["is_baseline"], true);
+    assert_eq!(advice.setting("trimmed at marks"), None, "there are none");
     // As it is: what the program keeps, within 20 %; trimming brings back nearly all; and so it is without a recorder.
-    about(kept("glibc as it is"), plain_bytes(&place, None), 20);
-    about(kept("one arena"), plain_bytes(&place, Some(("MALLOC_ARENA_MAX", "1"))), 20);
-    assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{settings:?}");
+    about(kept("glibc as it is"), plain_bytes(place, "arenas", None), 20);
+    about(kept("one arena"), plain_bytes(place, "arenas", Some(("MALLOC_ARENA_MAX", "1"))), 20);
+    assert!(kept("trimmed at the end") * 2 < kept("glibc as it is"), "{said}");
+    let settings = said["settings"].as_array().unwrap();
     let without_errors: Vec<_> = settings.iter().filter(|of| of["error"].is_null()).collect();
-    assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{settings:?}");
+    assert!(without_errors.is_sorted_by_key(|of| of["final_bytes"].as_u64()), "{said}");
+}
+
+/// A request whose blocks keep pages: trimmed when its section ends, the program has as much less as is said.
+#[test]
+fn memory_that_is_trimmed_at_marks_falls_by_as_much_as_in_the_program() {
+    let advice = Advice::of("request");
+    let plain = |variable| plain_bytes(&advice.place, "request", variable);
+    let fell = plain(None) - plain(Some(("TRIM_AT_MARKS", "1")));
+    about(advice.kept("glibc as it is") - advice.kept("trimmed at marks"), fell, 5);
+    assert!(fell > 2 << 20, "{fell}");
 }

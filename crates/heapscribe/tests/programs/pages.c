@@ -162,6 +162,11 @@ static void linked_heap(void) {
     for (int i = 0; i < 32; i++) memset(je_malloc(1 << 20), 1, 1 << 20);
 }
 
+static void end_section(const char *name) {
+    heapscribe_section_end(name);
+    if (getenv("TRIM_AT_MARKS")) malloc_trim(0);
+}
+
 // A request, of which every hundredth block of 200 bytes stays; half of them its parser's.
 static void request(void) {
     static char *all[20000];
@@ -175,8 +180,8 @@ static void request(void) {
         }
     }
     for (int i = 0; i < 20000; i++) free(all[i]);
-    heapscribe_section_end("parse");
-    heapscribe_section_end("request");
+    end_section("parse");
+    end_section("request");
     keep(200);
 }
 
