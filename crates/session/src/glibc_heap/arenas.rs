@@ -6,54 +6,68 @@ use heapscribe_formats::model::Mapping;
 use super::chunks::Arena;
 use super::layout::{
     ADDRESS_MAX, ARENAS_MAX, BINS, BINS_COUNT, DATA_BYTES_MAX, EMPTY_BINS_MIN, FORWARD, HEAP_ALIGN,
-    HEAP_BYTES, HEAP_PREVIOUS, NEXT, PIECES_MAX, TOP,
+    HEAP_BYTES, HEAP_PREVIOUS, NEXT, PIECES_MAX, SHIFTS, TOP,
 };
 use crate::remote::Remote;
 
-/// All arenas, the main one first, and whether the ring was whole.
+/// All arenas, the main one first, and whether the ring was whole. Where others follow the main one, its fields could also
+/// be those of an arena of the other layout 8 bytes from it, to which the ring does not come back.
 pub(super) fn arenas(memory: &mut Remote, mappings: &[Mapping]) -> Option<(Vec<Arena>, bool)> {
-    let main = main_arena(memory, mappings)?;
-    let is_heap = |of: &&Mapping| of.path == b"[heap]";
-    let spans = mappings.iter().filter(is_heap).map(|of| (of.start, of.end)).collect();
-    let mut all = vec![Arena { address: main, is_main: true, spans }];
-    let mut at = memory.word(main + NEXT)?;
-    while at != main && all.len() < ARENAS_MAX {
-        let Some(arena) = arena(memory, at).filter(|of| !all.contains(of)) else { return Some((all, false)) };
-        all.push(arena);
-        at = memory.word(at + NEXT)?;
+    let mut found = None;
+    for shift in SHIFTS {
+        let Some(main) = main_arena(memory, mappings, shift) else { continue };
+        let Some((all, is_whole)) = ring(memory, main) else { continue };
+        if is_whole {
+            return Some((all, true));
+        }
+        found = found.or(Some((all, false)));
     }
-    Some((all, at == main))
+    found
+}
+
+/// The arenas that follow one, and whether that comes back to it.
+fn ring(memory: &mut Remote, main: Arena) -> Option<(Vec<Arena>, bool)> {
+    let (address, shift) = (main.address, main.shift);
+    let mut at = memory.word(main.field(NEXT))?;
+    let mut all = vec![main];
+    while at != address && all.len() < ARENAS_MAX {
+        let Some(next) = arena(memory, at, shift).filter(|of| !all.contains(of)) else {
+            return Some((all, false));
+        };
+        at = memory.word(next.field(NEXT))?;
+        all.push(next);
+    }
+    Some((all, at == address))
 }
 
 /// An arena of threads, from its last piece to its first.
-fn arena(memory: &mut Remote, address: u64) -> Option<Arena> {
-    let mut spans = Vec::new();
+fn arena(memory: &mut Remote, address: u64, shift: u64) -> Option<Arena> {
     if address > ADDRESS_MAX {
         return None;
     }
-    let mut piece = memory.word(address + TOP)? / HEAP_ALIGN * HEAP_ALIGN;
+    let mut arena = Arena { address, shift, is_main: false, spans: Vec::new() };
+    let mut piece = memory.word(arena.field(TOP))? / HEAP_ALIGN * HEAP_ALIGN;
     while piece != 0 && piece <= ADDRESS_MAX {
         let bytes = memory.word(piece + HEAP_BYTES)?;
         let is_ours =
             memory.word(piece)? == address && bytes <= HEAP_ALIGN && piece.is_multiple_of(HEAP_ALIGN);
-        if !is_ours || spans.len() == PIECES_MAX {
+        if !is_ours || arena.spans.len() == PIECES_MAX {
             return None;
         }
-        spans.push((piece, piece + bytes));
+        arena.spans.push((piece, piece + bytes));
         piece = memory.word(piece + HEAP_PREVIOUS)?;
     }
-    spans.iter().any(|span| (span.0..span.1).contains(&address)).then_some(Arena {
-        address,
-        is_main: false,
-        spans,
-    })
+    arena.spans.iter().any(|span| (span.0..span.1).contains(&address)).then_some(arena)
 }
 
-fn main_arena(memory: &mut Remote, mappings: &[Mapping]) -> Option<u64> {
+fn main_arena(memory: &mut Remote, mappings: &[Mapping], shift: u64) -> Option<Arena> {
+    let is_heap = |of: &&Mapping| of.path == b"[heap]";
+    let spans: Vec<_> = mappings.iter().filter(is_heap).map(|of| (of.start, of.end)).collect();
+    let main = |address| Arena { address, shift, is_main: true, spans: spans.clone() };
     let is_data = |of: &&Mapping| is_libc(&of.path) && of.access.write && !of.access.shared;
     mappings.iter().filter(is_data).find_map(|of| {
         let end = of.end.min(of.start + DATA_BYTES_MAX);
-        (of.start..end).step_by(8).find(|at| is_arena(memory, *at, end))
+        (of.start..end).step_by(8).map(main).find(|of| is_main_arena(memory, of, end))
     })
 }
 
@@ -64,15 +78,15 @@ fn is_libc(path: &[u8]) -> bool {
 
 /// Whether it is the main arena: bins are there, of which an empty one is a ring of itself and another has two pointers; and
 /// the next arena is itself or one of threads, as bins alone would also be found one bin further.
-fn is_arena(memory: &mut Remote, at: u64, end: u64) -> bool {
+fn is_main_arena(memory: &mut Remote, arena: &Arena, end: u64) -> bool {
     let mut empty = 0;
-    match memory.word(at + NEXT) {
-        Some(next) if next == at => {}
+    match memory.word(arena.field(NEXT)) {
+        Some(next) if next == arena.address => {}
         Some(next) if next != 0 && memory.word(next / HEAP_ALIGN * HEAP_ALIGN) == Some(next) => {}
         _ => return false,
     }
     for bin in 0..BINS_COUNT {
-        let head = at + BINS + bin * 16;
+        let head = arena.field(BINS) + bin * 16;
         if head + 16 > end {
             return false;
         }

@@ -13,12 +13,19 @@ use crate::remote::Remote;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Arena {
     pub(super) address: u64,
+    /// How far down its fields are, one of `layout::SHIFTS`.
+    pub(super) shift: u64,
     pub(super) is_main: bool,
     /// From and to.
     pub(super) spans: Vec<(u64, u64)>,
 }
 
 impl Arena {
+    /// The address of a field.
+    pub(super) fn field(&self, offset: u64) -> u64 {
+        self.address + offset - self.shift
+    }
+
     /// The size of the chunk at an address, if one can be there.
     pub(super) fn chunk(&self, memory: &mut Remote, at: u64) -> Option<u64> {
         let (size, flags) = self.size_and_flags(memory, at)?;
@@ -52,7 +59,7 @@ impl Arena {
 
     /// The top, which has no flag of its arena.
     fn top(&self, memory: &mut Remote, out: &mut Vec<FreeRange>) -> Option<()> {
-        let at = memory.word(self.address + TOP)?;
+        let at = memory.word(self.field(TOP))?;
         let (size, _) = self.size_and_flags(memory, at).filter(|(_, flags)| *flags == PREVIOUS_IN_USE)?;
         out.push(range(at, size, FreeKind::Top));
         Some(())
@@ -60,7 +67,7 @@ impl Arena {
 
     /// A list that is linked in one direction.
     fn fast_bin(&self, memory: &mut Remote, bin: u64, out: &mut Vec<FreeRange>) -> Option<()> {
-        let first = memory.word(self.address + FAST_BINS + bin * 8)?;
+        let first = memory.word(self.field(FAST_BINS) + bin * 8)?;
         let size = (bin + 2) * CHUNK_ALIGN;
         let max = self.bytes() / size;
         let found = links(memory, (first, FORWARD), max, |memory, at| {
@@ -72,7 +79,7 @@ impl Arena {
 
     /// A ring, linked in both directions. Its chunks are between chunks in use, and have no flag of their arena.
     fn bin(&self, memory: &mut Remote, bin: u64, out: &mut Vec<FreeRange>) -> Option<()> {
-        let head = self.address + BINS + bin * 16 - FORWARD;
+        let head = self.field(BINS) + bin * 16 - FORWARD;
         let (mut before, mut at, mut sum) = (head, memory.word(head + FORWARD)?, 0);
         while at != head {
             let (size, flags) = self.size_and_flags(memory, at)?;

@@ -1,6 +1,9 @@
-//! Where glibc's heap has what, on 64 bits: arenas of 2.27 to 2.41, thread caches of 2.30 to 2.41 and of 2.26 to 2.29. What does
-//! not look so is not taken for an arena or a cache.
+//! Where glibc's heap has what, on 64 bits: arenas of 2.27 to 2.41 and of 2.17 to 2.26, thread caches of 2.30 to 2.41 and of
+//! 2.26 to 2.29. What does not look so is not taken for an arena or a cache. The layout of 2.17 to 2.26 is that of their
+//! sources; no such library was there to be tried.
 
+/// How far down fields of `malloc_state` are before 2.27, which added a word before all that are read here.
+pub(super) const SHIFTS: [u64; 2] = [0, 8];
 /// `malloc_state`: the heads of ten lists of small chunks.
 pub(super) const FAST_BINS: u64 = 0x10;
 pub(super) const FAST_BINS_COUNT: u64 = 10;

@@ -93,13 +93,50 @@ fn chunks_of_an_arena_are_found() {
     assert_eq!(free.lists, ListsRead::InPart);
 }
 
+/// Before 2.27 all fields were a word further down: an arena at 8 bytes above has them where they are.
+#[test]
+fn chunks_of_an_arena_of_before_2_27_are_found() {
+    let mut words = heap();
+    words.set(ARENA + NEXT, ARENA + 8);
+    let expected = found(&heap());
+    assert_eq!(found(&words), expected);
+    assert_eq!(expected.ranges.len(), 5);
+}
+
+/// The arena of a thread after it, in a piece of its own. Each of the two layouts has a main arena there that could be one.
+#[test]
+fn the_ring_tells_the_layouts_apart() {
+    const PIECE: u64 = 64 << 20;
+    for (main, shift) in [(ARENA, 0), (ARENA + 8, 8)] {
+        let mut words = heap();
+        words.0.resize((PIECE + 0x2000) as usize / 8, 0);
+        let thread = PIECE + 0x20;
+        words.set(ARENA + NEXT, thread);
+        words.set(thread + NEXT - shift, main);
+        words.set(thread + TOP - shift, PIECE + 0x1000);
+        words.set(PIECE, thread);
+        words.set(PIECE + 16, 0x2000);
+        let mapping = |start, end, path: &str| Mapping {
+            start,
+            end,
+            access: Access { read: true, write: true, ..Access::default() },
+            path: path.into(),
+            ..Mapping::default()
+        };
+        let mappings = [mapping(DATA, HEAP, "/lib/libc-2.24.so"), mapping(HEAP, END, "[heap]")];
+        let (all, is_whole) = arenas::arenas(&mut Remote::new(words.file()), &mappings).unwrap();
+        let found: Vec<_> = all.iter().map(|of| (of.address, of.shift, of.is_main)).collect();
+        assert_eq!((found, is_whole), (vec![(main, shift, true), (thread, shift, false)], true));
+    }
+}
+
 #[test]
 fn free_chunks_of_a_threads_arena_have_its_flag_in_fast_bins_only() {
     let mut words = heap();
     for at in [HEAP + 0x1000, HEAP + 0x1080] {
         words.set(at + SIZE, 0x40 | PREVIOUS_IN_USE | NOT_MAIN);
     }
-    let arena = Arena { address: ARENA, is_main: false, spans: vec![(HEAP, END)] };
+    let arena = Arena { address: ARENA, is_main: false, spans: vec![(HEAP, END)], ..Arena::default() };
     let mut free = Vec::new();
     assert!(arena.free(&mut Remote::new(words.file()), &mut free), "{free:?}");
     assert_eq!(free.len(), 5);
@@ -123,7 +160,8 @@ fn a_list_that_is_a_ring_ends_soon() {
         words.set(at + FORWARD, chunk(next) ^ (at + FORWARD) >> 12);
     }
     // An arena so large that its chunks would be counted to 256 million.
-    let arena = Arena { address: ARENA, is_main: true, spans: vec![(HEAP, HEAP + (16 << 30))] };
+    let arena =
+        Arena { address: ARENA, is_main: true, spans: vec![(HEAP, HEAP + (16 << 30))], ..Arena::default() };
     let (mut memory, mut free) = (Remote::new(words.file()), Vec::new());
     assert!(!arena.free(&mut memory, &mut free));
     assert!(free.iter().all(|of| of.kind != FreeKind::FastBin), "{free:?}");
