@@ -546,8 +546,10 @@ def read_definitions(block, state, names):
         elif tag == 10:
             f.varint(), f.varint(), f.varint(), f.varint()
             names["code"] += 1
-        elif tag == 11:
+        elif tag in (11, 0x1b):
             f.varint(), f.varint(), f.varint()
+            if tag == 0x1b:
+                f.varint()
             names["interpreters"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")

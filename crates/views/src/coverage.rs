@@ -5,6 +5,8 @@ use heapscribe_analyze::answer::{self, Answer, CallTree, Coverage};
 use heapscribe_symbols::{LinkedHeap, Module, Resolver, lossy};
 use heapscribe_units::short_bytes;
 
+use crate::interpreters::has_python_objects;
+
 /// The share below which a report says why most of the memory is not seen.
 pub(crate) const LOW: f64 = 0.8;
 
@@ -37,12 +39,13 @@ struct Runtime {
     hint: &'static str,
 }
 
+const PYTHON: &str = "Python";
 const RUNTIMES: [Runtime; 7] = [
     Runtime {
-        name: "Python",
+        name: PYTHON,
         files: &["python3", "libpython3"],
-        hint: "Python takes objects of up to 512 bytes from arenas of its own, which are not seen. Run it with \
-               PYTHONMALLOC=malloc to see each of them.",
+        hint: "Python takes objects of up to 512 bytes from arenas of its own, which are not seen. Record it with \
+               --python-allocators (PYTHONMALLOC=malloc) to see each of them.",
     },
     Runtime {
         name: "Zend",
@@ -130,6 +133,8 @@ impl Explained {
         answer.processes.iter().filter_map(|process| process.coverage).for_each(|of| coverage.add(&of));
         let heaps =
             if coverage.known_share()? < LOW { unseen_heaps(&answer.tree, resolver) } else { Vec::new() };
+        let seen = has_python_objects(answer);
+        let heaps = heaps.into_iter().filter(|of: &UnseenHeap| !(seen && of.name == PYTHON)).collect();
         Some(Explained { coverage, heaps })
     }
 
@@ -203,8 +208,10 @@ fn unseen_heaps(tree: &CallTree, resolver: &Resolver) -> Vec<UnseenHeap> {
 
 /// The hints of runtimes with heaps of their own that a program has loaded.
 pub(crate) fn runtimes(answer: &Answer) -> impl Iterator<Item = &'static str> {
+    let seen = has_python_objects(answer);
     RUNTIMES
         .iter()
+        .filter(move |runtime| !(seen && runtime.name == PYTHON))
         .filter(|runtime| file_of(&answer.tree, runtime.files).is_some())
         .map(|runtime| runtime.hint)
 }

@@ -13,6 +13,7 @@
 //!   tag 9 interpreted parent_back  function  line                     also a node: a frame of such code
 //!   tag 10 code       start  bytes  function  line                   machine code that was made of such a function
 //!   tag 11 interpreter language  version  whether frames are read     the last one of a language counts
+//!                     bit 4 of the tag: where it has its small objects
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -31,6 +32,7 @@ use crate::language::Language;
 use crate::limits::{
     BUILD_ID_BYTES_MAX, FUNCTION_NAME_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX, SOURCE_FILE_BYTES_MAX,
 };
+use crate::object_allocator::ObjectAllocator;
 use crate::varint;
 
 use field_writer::FieldWriter;
@@ -48,6 +50,7 @@ const FUNCTION: u8 = 8;
 const INTERPRETED: u8 = 9;
 const CODE: u8 = 10;
 const INTERPRETER: u8 = 11;
+const WITH_OBJECTS: u8 = 0x10;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 /// Of a cut: it has a caller.
@@ -122,10 +125,14 @@ impl FieldWriter<'_> {
     }
 
     fn interpreter(&mut self, interpreter: &Interpreter) {
-        self.byte(INTERPRETER);
+        let knows_objects = interpreter.objects != ObjectAllocator::UNKNOWN;
+        self.byte(if knows_objects { INTERPRETER | WITH_OBJECTS } else { INTERPRETER });
         self.field(u64::from(interpreter.language.0));
         self.field(u64::from(interpreter.version));
         self.field(u64::from(interpreter.frames.0));
+        if knows_objects {
+            self.field(u64::from(interpreter.objects.0));
+        }
     }
 }
 
@@ -302,14 +309,15 @@ impl<'a> Definitions<'a> {
         Ok(Definition::Code(Code { start, end, function, line: self.small(at)? }))
     }
 
-    fn interpreter(&self, at: &mut usize) -> Result<Definition<'a>, &'static str> {
+    fn interpreter(&self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
         let language = Language(self.small(at)?.min(255) as u8);
         let version = self.small(at)?;
-        Ok(Definition::Interpreter(Interpreter {
-            language,
-            version,
-            frames: FramesRead(self.small(at)?.min(255) as u8),
-        }))
+        let frames = FramesRead(self.small(at)?.min(255) as u8);
+        let mut objects = ObjectAllocator::UNKNOWN;
+        if tag & WITH_OBJECTS != 0 {
+            objects = ObjectAllocator(self.small(at)?.min(255) as u8);
+        }
+        Ok(Definition::Interpreter(Interpreter { language, version, frames, objects }))
     }
 
     fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
@@ -355,7 +363,7 @@ impl<'a> Definitions<'a> {
             }),
             INTERPRETED => self.interpreted(&mut at)?,
             CODE => self.code(&mut at)?,
-            INTERPRETER => self.interpreter(&mut at)?,
+            t if t & !WITH_OBJECTS == INTERPRETER => self.interpreter(&mut at, t)?,
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;

@@ -33,6 +33,7 @@ pub mod live;
 mod loss;
 pub mod mode;
 pub mod named_snapshot;
+pub mod object_allocator;
 pub mod operation;
 pub mod plan;
 pub mod real_time_rules;

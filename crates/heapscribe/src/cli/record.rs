@@ -93,6 +93,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = SAMPLING)]
     pub(crate) jit: bool,
 
+    /// Have Python ask malloc for each object (PYTHONMALLOC=malloc), so that those of up to 512 bytes are recorded, too.
+    /// Python then takes more memory and more time
+    #[arg(long, help_heading = SAMPLING)]
+    pub(crate) python_allocators: bool,
+
     /// Seed for sampling; the same seed picks the same samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,

@@ -16,8 +16,8 @@ use super::{output, record_always, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
-use crate::launch::jit_switches;
 use crate::launch::preload::{self, Preload};
+use crate::launch::runtime_switches;
 use crate::launch::{child, signals::Signals};
 use crate::message;
 use crate::record_summary;
@@ -51,7 +51,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     let is_alone = preload.libraries.is_empty();
     preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
     if args.jit {
-        preload.variables.extend(jit_switches::variables());
+        preload.variables.extend(runtime_switches::of_compilers());
+    }
+    if args.python_allocators {
+        preload.variables.push(runtime_switches::of_python());
     }
     let base = Base::create(args.session_dir.as_deref())?;
     let outcome = record(args, preload, &base);
@@ -315,7 +318,10 @@ fn note_start(args: &RecordArgs, output: &Path) {
         return;
     }
     if args.jit {
-        message::note(&jit_switches::in_words());
+        message::note(&runtime_switches::in_words());
+    }
+    if args.python_allocators {
+        message::note("set for Python: PYTHONMALLOC=malloc");
     }
     message::note(&format!("recording into {}", output.display()));
 }

@@ -13,7 +13,7 @@ use super::agent_rate::{FIRST_MEAN_BYTES, plan};
 use super::record_variables::variables;
 use crate::cli::RecordArgs;
 use crate::launch::preload::{self, Preload};
-use crate::launch::{child, jit_switches};
+use crate::launch::{child, runtime_switches};
 use crate::message;
 
 /// What ended processes may leave while there is no agent: it is memory that others need.
@@ -41,7 +41,10 @@ fn prepared(args: &RecordArgs) -> Result<Preload> {
     preload.libraries.push(preload::before_sanitizers(recorder));
     preload.variables.extend(variables(args, &base));
     if args.jit {
-        preload.variables.extend(jit_switches::variables());
+        preload.variables.extend(runtime_switches::of_compilers());
+    }
+    if args.python_allocators {
+        preload.variables.push(runtime_switches::of_python());
     }
     if !args.quiet {
         message::note("recorded by samples; windows are written by: heapscribe agent --all -o DIR");

@@ -5,6 +5,6 @@ mod carried;
 pub(crate) mod child;
 pub(crate) mod diagnose;
 pub(crate) mod heap;
-pub(crate) mod jit_switches;
 pub(crate) mod preload;
+pub(crate) mod runtime_switches;
 pub(crate) mod signals;

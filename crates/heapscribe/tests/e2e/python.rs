@@ -106,3 +106,34 @@ fn a_leak_of_a_web_handler_is_named_by_its_line() {
     assert_eq!(native.recorded().code, 0);
     assert!(!report(&["--full"]).contains("Handler.render"));
 }
+
+/// Objects of 233 bytes, which Python keeps in arenas of its own: 50,000 more of them are 50,000 more blocks or none.
+#[test]
+fn small_objects_are_recorded_when_that_is_asked_for() {
+    let Some(python) = pythons().pop() else {
+        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
+    };
+    let place = Place::new();
+    let first_screen = || {
+        let said = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap();
+        String::from_utf8(said.stdout).unwrap().replace('\n', " ")
+    };
+    let run = |objects: u32, options: &[&str]| {
+        let script = format!("kept = [bytes(200) for _ in [0] * {objects}]");
+        let run = Run::new(&place, &python.program).args(["-c", &script]).options(options);
+        assert_eq!(run.recorded().code, 0);
+        let json = Report::of(&run.trace()).json;
+        let said = json["interpreters"][0]["objects"].as_str().unwrap().to_owned();
+        (json["allocations"].as_u64().unwrap(), said)
+    };
+    for (options, more, objects, words) in [
+        (&["--python-allocators"][..], 50_000..50_100, "malloc", "Each Python object is a block"),
+        (&[], 0..200, "own", "arenas of its own, and not recorded"),
+    ] {
+        let [few, many] = [0, 50_000].map(|objects| run(objects, options));
+        assert!(more.contains(&(many.0 - few.0)), "{options:?}: {few:?} {many:?}");
+        assert_eq!([few.1, many.1], [objects; 2]);
+        let screen = first_screen();
+        assert!(screen.contains(words), "{screen}");
+    }
+}

@@ -11,7 +11,6 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use heapscribe_nolibc::loader::{Loader, ModuleText};
-use heapscribe_wire::definitions::Interpreter as Met;
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
@@ -99,7 +98,7 @@ pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
     let Some(loop_code) = find(LOOP) else {
         php::check::meet(text, loader);
         for (language, _) in OTHERS.iter().filter(|(_, function)| find(function).is_some()) {
-            met::note(Met { language: *language, version: 0, frames: FramesRead::LANGUAGE });
+            met::note(*language, 0, FramesRead::LANGUAGE);
         }
         return;
     };
@@ -116,7 +115,7 @@ pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
             CANDIDATE
         }
         Err(frames) => {
-            met::note(Met { language: Language::PYTHON, version, frames });
+            met::note(Language::PYTHON, version, frames);
             REFUSED
         }
     };
@@ -262,7 +261,7 @@ impl Interpreter {
 
     /// Notes whether its frames are read; the state that it is in now.
     fn note(&self, frames: FramesRead, state: u32) -> u32 {
-        met::note(Met { language: Language::PYTHON, version: self.version, frames });
+        met::note(Language::PYTHON, self.version, frames);
         state
     }
 

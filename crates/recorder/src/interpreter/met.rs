@@ -2,14 +2,15 @@
 //! them, in each session of the process anew.
 //!
 //! ```text
-//!   bits 0..8  whether frames are read     8..24  version     31  there is one
+//!   bits 0..8  whether frames are read     8..24  version     24..28  where it has its objects     31  there is one
 //! ```
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use heapscribe_wire::definitions::{Definition, Interpreter};
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
+use heapscribe_wire::object_allocator::ObjectAllocator;
 
 use crate::definitions::DefinitionWriter;
 use crate::platform::lock::Lock;
@@ -18,6 +19,8 @@ const LANGUAGES: usize = 8;
 const IS_MET: u32 = 1 << 31;
 
 static MET: [AtomicU32; LANGUAGES] = [const { AtomicU32::new(0) }; LANGUAGES];
+/// What the environment says of CPython's objects: an [`ObjectAllocator`].
+static PYTHONS_OBJECTS: AtomicU8 = AtomicU8::new(0);
 /// How often a word of these has changed.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
@@ -25,10 +28,18 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug, Default)]
 pub(crate) struct Defined(AtomicU32);
 
+/// Notes the value of PYTHONMALLOC.
+pub(crate) fn note_python_malloc(variable: Option<&[u8]>) {
+    PYTHONS_OBJECTS.store(ObjectAllocator::of_python(variable).0, Ordering::Relaxed);
+}
+
 /// Notes an interpreter, or that its frames are read from now on, or not.
-pub(super) fn note(interpreter: Interpreter) {
-    let Interpreter { language, version, frames } = interpreter;
-    let word = IS_MET | (version & 0xffff) << 8 | u32::from(frames.0);
+pub(super) fn note(language: Language, version: u32, frames: FramesRead) {
+    let objects = match language {
+        Language::PYTHON => PYTHONS_OBJECTS.load(Ordering::Relaxed),
+        _ => ObjectAllocator::UNKNOWN.0,
+    };
+    let word = IS_MET | u32::from(objects & 15) << 24 | (version & 0xffff) << 8 | u32::from(frames.0);
     let Some(place) = MET.get(usize::from(language.0)) else { return };
     if place.swap(word, Ordering::AcqRel) != word {
         CHANGES.fetch_add(1, Ordering::AcqRel);
@@ -39,7 +50,8 @@ pub(super) fn note(interpreter: Interpreter) {
 pub(super) fn noted(language: Language) -> Option<Interpreter> {
     let word = MET.get(usize::from(language.0))?.load(Ordering::Acquire);
     let (version, frames) = (word >> 8 & 0xffff, FramesRead(word as u8));
-    (word & IS_MET != 0).then_some(Interpreter { language, version, frames })
+    let objects = ObjectAllocator((word >> 24 & 15) as u8);
+    (word & IS_MET != 0).then_some(Interpreter { language, version, frames, objects })
 }
 
 /// Defines what has changed since this was last called.

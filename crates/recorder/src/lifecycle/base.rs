@@ -10,6 +10,7 @@ use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use super::refusal::Refusal;
 use super::scratch::scratch;
+use crate::interpreter::met;
 use crate::platform::{memory, session_path};
 
 /// Takes the base directory from the environment.
@@ -18,9 +19,17 @@ pub(super) fn find_base() -> Result<(), Refusal> {
         return Err(Refusal::Privileged);
     }
     const NAME: &CStr = c"HEAPSCRIBE_SESSION";
+    const PYTHON_MALLOC: &CStr = c"PYTHONMALLOC";
     // SAFETY: only the thread that makes the session is here, and it uses the room for nothing else now.
     let room = unsafe { scratch() };
-    let value = environment::known(NAME).or_else(|| environment::initial(NAME, room));
+    let known = environment::known(NAME);
+    // Where libc has started it has all of the environment.
+    let python_malloc = match known {
+        Some(_) => environment::known(PYTHON_MALLOC),
+        None => environment::initial(PYTHON_MALLOC, room),
+    };
+    met::note_python_malloc(python_malloc);
+    let value = known.or_else(|| environment::initial(NAME, room));
     if value.is_some_and(session_path::set_base) { Ok(()) } else { Err(Refusal::NotAsked) }
 }
 

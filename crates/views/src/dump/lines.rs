@@ -76,7 +76,9 @@ impl<W: Write> Printer for Lines<W> {
             Definition::Interpreter(i) => {
                 let read = i.frames.name().map_or_else(|| i.frames.0.to_string(), str::to_owned);
                 let version = version(i.version).unwrap_or_else(|| "-".to_owned());
-                writeln!(self.out, "interpreter {} {version} frames_read={read}", language(i.language))
+                let objects = i.objects.name().unwrap_or("-");
+                let of = language(i.language);
+                writeln!(self.out, "interpreter {of} {version} frames_read={read} objects={objects}")
             }
             Definition::Interpreted(n) => {
                 writeln!(self.out, "stack S{} F{}:{} caller=S{}", node.0, n.function.0, n.line, n.parent.0)

@@ -73,6 +73,7 @@ impl<W: Write> Printer for Objects<W> {
             Definition::Interpreter(i) => json!({
                 "type": "interpreter", "process": process, "language": language(i.language),
                 "version": version(i.version), "frames_read": i.frames.name(),
+                "objects": i.objects.name(),
             }),
             Definition::Interpreted(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "function": n.function.0, "line": n.line,

@@ -372,6 +372,7 @@ pub struct InterpreterJson {
     language: Option<&'static str>,
     version: Option<String>,
     frames_read: Option<&'static str>,
+    objects: Option<&'static str>,
 }
 
 impl From<&Interpreter> for InterpreterJson {
@@ -380,6 +381,7 @@ impl From<&Interpreter> for InterpreterJson {
             language: interpreter.language.name(),
             version: crate::interpreters::version(interpreter.version),
             frames_read: interpreter.frames.name(),
+            objects: interpreter.objects.name(),
         }
     }
 }

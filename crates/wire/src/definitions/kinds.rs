@@ -3,6 +3,7 @@
 use crate::frames_read::FramesRead;
 use crate::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
 use crate::language::Language;
+use crate::object_allocator::ObjectAllocator;
 
 /// One definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +119,8 @@ pub struct Interpreter {
     pub version: u32,
     /// Whether its frames are read.
     pub frames: FramesRead,
+    /// Where it has its small objects.
+    pub objects: ObjectAllocator,
 }
 
 /// A file mapped for execution.

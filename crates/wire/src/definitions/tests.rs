@@ -44,6 +44,13 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
             language: Language::PYTHON,
             version: 0x309,
             frames: FramesRead::VERSION,
+            objects: ObjectAllocator::UNKNOWN,
+        }),
+        Definition::Interpreter(Interpreter {
+            language: Language::PYTHON,
+            version: 0x30b,
+            frames: FramesRead::YES,
+            objects: ObjectAllocator::MALLOC,
         }),
         Definition::Code(Code { start: 0x7f00_0000, end: 0x7f00_0100, function: FunctionId(1), line: 3 }),
     ];

@@ -10,6 +10,7 @@ use heapscribe_wire::language::Language;
 use heapscribe_wire::limits::{
     BUILD_ID_BYTES_MAX, FUNCTION_NAME_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX, SOURCE_FILE_BYTES_MAX,
 };
+use heapscribe_wire::object_allocator::ObjectAllocator;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -32,7 +33,7 @@ enum Owned {
     Function(u32, u8, u32, Vec<u8>, Vec<u8>),
     Interpreted(u32, u32, u32),
     Code(u64, u32, u32, u32),
-    Interpreter(u8, u32, u8),
+    Interpreter(u8, u32, u8, u8),
 }
 
 impl Owned {
@@ -80,10 +81,11 @@ impl Owned {
                 function: FunctionId(*function),
                 line: *line,
             }),
-            Owned::Interpreter(language, version, frames) => Definition::Interpreter(Interpreter {
+            Owned::Interpreter(language, version, frames, objects) => Definition::Interpreter(Interpreter {
                 language: Language(*language),
                 version: *version,
                 frames: FramesRead(*frames),
+                objects: ObjectAllocator(*objects),
             }),
             Owned::Interpreted(parent, function, line) => Definition::Interpreted(InterpretedNode {
                 parent: StackId(parent % next),
@@ -112,8 +114,8 @@ fn owned() -> impl Strategy<Value = Owned> {
             .prop_map(|(parent, function, line)| Owned::Interpreted(parent, function, line)),
         1 => (number(), any::<u32>(), any::<u32>(), any::<u32>())
             .prop_map(|(start, bytes, function, line)| Owned::Code(start, bytes, function, line)),
-        1 => (any::<u8>(), any::<u32>(), any::<u8>())
-            .prop_map(|(language, version, frames)| Owned::Interpreter(language, version, frames)),
+        1 => (any::<u8>(), any::<u32>(), any::<u8>(), 0..4u8)
+            .prop_map(|(language, version, frames, objects)| Owned::Interpreter(language, version, frames, objects)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }

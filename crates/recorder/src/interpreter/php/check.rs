@@ -11,7 +11,6 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_nolibc::loader::{Loader, ModuleText};
-use heapscribe_wire::definitions::Interpreter as Met;
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
@@ -176,7 +175,7 @@ impl Php {
 
     /// Notes whether its frames are read; the state that it is in now.
     fn note(&self, frames: FramesRead, state: u32) -> u32 {
-        met::note(Met { language: Language::PHP, version: self.version, frames });
+        met::note(Language::PHP, self.version, frames);
         state
     }
 

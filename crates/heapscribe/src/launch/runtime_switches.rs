@@ -1,5 +1,5 @@
-//! Switches of runtimes with a compiler of their own, so that they say what code they make and keep frame pointers in it:
-//! variables, since who starts the runtime may be a script.
+//! Switches of runtimes, so that more of them is seen: those with a compiler say what code they make and keep frame pointers
+//! in it, and Python asks malloc for each object. Variables, since who starts the runtime may be a script.
 
 use std::ffi::OsString;
 
@@ -17,7 +17,7 @@ const OPTIONS: [(&str, &str); 2] = [
 const SWITCHES: [(&str, &str); 1] = [("DOTNET_PerfMapEnabled", "1")];
 
 /// The variables to set, with what they have already.
-pub(crate) fn variables() -> Vec<(&'static str, OsString)> {
+pub(crate) fn of_compilers() -> Vec<(&'static str, OsString)> {
     let added = |(name, options): (&'static str, &str)| {
         let mut value = std::env::var_os(name).unwrap_or_default();
         if !value.is_empty() {
@@ -30,7 +30,12 @@ pub(crate) fn variables() -> Vec<(&'static str, OsString)> {
     OPTIONS.into_iter().map(added).chain(switches).collect()
 }
 
-/// What was set, in words.
+/// The variable by which Python asks malloc for each object, whatever it is set to.
+pub(crate) fn of_python() -> (&'static str, OsString) {
+    ("PYTHONMALLOC", OsString::from("malloc"))
+}
+
+/// What was set for compilers, in words.
 pub(crate) fn in_words() -> String {
     let all = OPTIONS.iter().chain(&SWITCHES).map(|(name, value)| format!("{name}={value}"));
     format!("set for runtimes with a compiler: {}", all.collect::<Vec<_>>().join("; "))
