@@ -1,12 +1,12 @@
 //! Finds arenas. The main one is in the data of libc and has no name there that a stripped libc would keep: it is known by its
-//! bins, of which most point to themselves. All others follow it in a ring, each at the begin of its first piece.
+//! bins, which are rings. All others follow it in a ring, each at the begin of its first piece.
 
 use heapscribe_formats::model::Mapping;
 
 use super::chunks::Arena;
 use super::layout::{
-    ADDRESS_MAX, ARENAS_MAX, BINS, BINS_COUNT, DATA_BYTES_MAX, EMPTY_BINS_MIN, FORWARD, HEAP_ALIGN,
-    HEAP_BYTES, HEAP_PREVIOUS, NEXT, PIECES_MAX, SHIFTS, TOP,
+    ADDRESS_MAX, ARENAS_MAX, BACKWARD, BINS, BINS_COUNT, CHANGING_BINS_MAX, CHUNK_ALIGN, DATA_BYTES_MAX,
+    FORWARD, HEAP_ALIGN, HEAP_BYTES, HEAP_PREVIOUS, NEXT, PIECES_MAX, SHIFTS, TOP,
 };
 use crate::remote::Remote;
 
@@ -76,29 +76,36 @@ fn is_libc(path: &[u8]) -> bool {
     name.starts_with(b"libc.so.") || name.starts_with(b"libc-2.")
 }
 
-/// Whether it is the main arena: bins are there, of which an empty one is a ring of itself and another has two pointers; and
-/// the next arena is itself or one of threads, as bins alone would also be found one bin further.
+/// Whether it is the main arena: the next arena is itself or one of threads, and its bins are rings: an empty one of itself, and
+/// of another the first chunk and the last lead back to it. (By the number of empty ones alone an arena was not found whose heap
+/// had free chunks of nearly all sizes: a perl that freed most of 300,000 strings.)
 fn is_main_arena(memory: &mut Remote, arena: &Arena, end: u64) -> bool {
-    let mut empty = 0;
     match memory.word(arena.field(NEXT)) {
         Some(next) if next == arena.address => {}
         Some(next) if next != 0 && memory.word(next / HEAP_ALIGN * HEAP_ALIGN) == Some(next) => {}
         _ => return false,
     }
+    let mut others = 0;
     for bin in 0..BINS_COUNT {
         let head = arena.field(BINS) + bin * 16;
-        if head + 16 > end {
+        others += usize::from(head + 16 > end || !is_ring(memory, head - FORWARD).unwrap_or(false));
+        if others > CHANGING_BINS_MAX {
             return false;
-        }
-        let (Some(forward), Some(backward)) = (memory.word(head), memory.word(head + 8)) else {
-            return false;
-        };
-        let itself = head - FORWARD;
-        match (forward == itself, backward == itself) {
-            (true, true) => empty += 1,
-            (false, false) if forward.is_multiple_of(16) && backward.is_multiple_of(16) => {}
-            _ => return false,
         }
     }
-    empty >= EMPTY_BINS_MIN
+    true
+}
+
+/// Whether the bin that stands where a chunk would be is a ring.
+fn is_ring(memory: &mut Remote, bin: u64) -> Option<bool> {
+    let (forward, backward) = (memory.word(bin + FORWARD)?, memory.word(bin + BACKWARD)?);
+    if forward == bin || backward == bin {
+        return Some(forward == backward);
+    }
+    let is_chunk = |at: u64| at != 0 && at.is_multiple_of(CHUNK_ALIGN) && at <= ADDRESS_MAX;
+    let leads_back = is_chunk(forward)
+        && is_chunk(backward)
+        && memory.word(forward + BACKWARD)? == bin
+        && memory.word(backward + FORWARD)? == bin;
+    Some(leads_back)
 }

@@ -35,8 +35,8 @@ pub(super) const NOT_MAIN: u64 = 4;
 /// Lists of a thread's cache: their counts, then their heads.
 pub(super) const CACHE_LISTS: u64 = 64;
 
-/// Bins that are empty in any arena, at least: what has fewer is not known to be one.
-pub(super) const EMPTY_BINS_MIN: usize = 32;
+/// Bins whose pointers do not agree, at most: the process may change some while they are read.
+pub(super) const CHANGING_BINS_MAX: usize = 8;
 /// Bytes of a library's data that are looked through for the main arena.
 pub(super) const DATA_BYTES_MAX: u64 = 1 << 20;
 /// Addresses end here, also where they have 57 bits.

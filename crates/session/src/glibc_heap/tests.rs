@@ -142,6 +142,18 @@ fn free_chunks_of_a_threads_arena_have_its_flag_in_fast_bins_only() {
     assert_eq!(free.len(), 5);
 }
 
+/// No bin is empty, as after most of 300,000 strings of perl's were freed.
+#[test]
+fn an_arena_with_chunks_of_all_sizes_is_one() {
+    let mut words = heap();
+    for bin in 1..BINS_COUNT {
+        words.binned(&[HEAP + 0x2100 + bin * 0x30], bin, 0x20);
+    }
+    // What is in these bins has not the size of its bin, but the arena is there.
+    let kinds: Vec<_> = found(&words).ranges.iter().map(|of| of.kind).collect();
+    assert_eq!(kinds, [FreeKind::FastBin, FreeKind::FastBin, FreeKind::Top]);
+}
+
 #[test]
 fn what_is_no_arena_is_not_read() {
     let mut words = heap();
