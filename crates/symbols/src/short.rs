@@ -32,7 +32,18 @@ const PYTHON: [&str; 7] = ["module>", "locals>", "lambda>", "listcomp>", "dictco
 
 /// The short form of a function's name.
 pub fn short(name: &str) -> String {
-    if is_pythons(name) { name.replace(".<locals>", "") } else { short_within(name, 0) }
+    match name {
+        _ if is_pythons(name) => name.replace(".<locals>", ""),
+        _ if has_operator_of_a_module(name) => name.to_owned(),
+        _ => short_within(name, 0),
+    }
+}
+
+/// Whether it is OCaml's or Go's, with an operator or a type in brackets behind a module: `Stdlib.(@)`, of which `Stdlib.(`
+/// was left as of a symbol with a version, and `net.(*conn).Read`.
+fn has_operator_of_a_module(name: &str) -> bool {
+    // `sizeof...(T)` is C++.
+    name.match_indices(".(").any(|(at, _)| !name[..at].ends_with('.'))
 }
 
 /// Whether a name has brackets of Python's, which are no template's, and no others.
@@ -262,6 +273,10 @@ mod tests {
         for (name, expected) in [
             ("main", "main"),
             ("", ""),
+            ("Stdlib.(@)", "Stdlib.(@)"),
+            ("Stdlib.(<)", "Stdlib.(<)"),
+            ("net.(*conn).Read", "net.(*conn).Read"),
+            ("count<sizeof...(Args)>(int)", "count"),
             ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector::push_back"),
             (
                 "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_append(char const*, unsigned long)",
