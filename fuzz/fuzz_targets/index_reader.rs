@@ -6,7 +6,7 @@ mod resealed;
 
 use heapscribe_analyze::Recording;
 use heapscribe_formats::{Trace, Writer};
-use heapscribe_index::{Death, Events, Index, Question, Span, TraceId};
+use heapscribe_index::{Bounds, Death, Events, Index, Key, Question, Span, TraceId};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     ask(bytes.to_vec());
@@ -32,6 +32,11 @@ fn ask(file: Vec<u8>) {
             if let Ok(sums) = index.ask(&Question { born: span, death }, &events) {
                 assert!(sums.iter().count() <= index.keys().len());
             }
+            let _ = index.totals(&[Question { born: span, death }], None, &events);
         }
+        let _ = index.aged(&span, &Span::ALL, &Span { from_ns: 0, to_ns: 300 }, &events);
     }
+    let bounds = Bounds::new([0, u64::MAX].into_iter().chain(moments).collect());
+    let is_even = |key: &Key| key.stack.0 % 2 == 0;
+    let _ = (index.age_map(&bounds, None, &events), index.age_map(&bounds, Some(&is_even), &events));
 }

@@ -13,6 +13,7 @@
 //! the figures that a replay of all events gives. *It refuses* an index that is damaged or of another trace.
 #![forbid(unsafe_code)]
 
+mod ages;
 mod amount;
 mod ask;
 pub mod axis;
@@ -29,8 +30,9 @@ mod slots;
 mod ticks;
 mod trace_id;
 
+pub use ages::AGES_NS;
 pub use amount::Amount;
-pub use ask::{AgeMap, Columns, Density, Events, GivenBytes, Sums, ThreadStep};
+pub use ask::{AgeMap, Bounds, Columns, Density, Events, GivenBytes, Sums, ThreadStep};
 pub use build::{BuildOptions, Built, build};
 pub use file::{IndexError, VERSION};
 pub use key::{Key, KeyId, SizeClass};

@@ -97,6 +97,11 @@ impl<S: Source> Index<S> {
     pub(crate) fn had_ended(&self, process: u32, ns: u64) -> bool {
         self.process_ends_ns.get(process as usize).is_some_and(|end_ns| *end_ns != 0 && *end_ns <= ns)
     }
+
+    /// Whether any process had ended at a moment.
+    pub(crate) fn has_any_ended(&self, ns: u64) -> bool {
+        (0..self.process_ends_ns.len() as u32).any(|process| self.had_ended(process, ns))
+    }
 }
 
 fn key([process, stack, thread, size]: &[u64; 4]) -> Option<Key> {

@@ -3,7 +3,7 @@
 import { between, color } from "./colors.js";
 import { prepared } from "./dom.js";
 import { bytes, count, duration, moment } from "./numbers.js";
-import { ticks, toX } from "./scale.js";
+import { ticks, toNs, toX } from "./scale.js";
 
 /** Height of a row, and of the axis of time, pixels. */
 export const ROW = 18;
@@ -11,9 +11,7 @@ export const AXIS = 18;
 
 /**
  * @typedef {object} Ages
- * @property {number} from_ns
- * @property {number} step_ns
- * @property {number} columns
+ * @property {number[]} moments_ns where columns begin, and the last one ends
  * @property {number[]} ages_ns where each row begins
  * @property {number[][]} freed by row and column
  * @property {number[]} left what was never freed, by column
@@ -58,7 +56,7 @@ function short(ns) {
  * @returns {Partial<import("./state.js").State>}
  */
 export function questionOf(ages, rows, { left, right, top, bottom }) {
-  const [from, to] = [ages.from_ns + left * ages.step_ns, ages.from_ns + (right + 1) * ages.step_ns];
+  const [from, to] = [ages.moments_ns[left], ages.moments_ns[right + 1]];
   const range = { from: String(from), to: String(to), path: "" };
   // What was never freed has no lifetime; with other rows it is left out.
   const freed = rows.slice(Math.max(1, top), bottom + 1);
@@ -79,7 +77,8 @@ export function drawLifetimes(canvas, axis, ages, chosen) {
   const labels = prepared(axis);
   const rows = rowsOf(ages);
   const most = Math.log1p(Math.max(1, ...rows.flatMap(({ cells }) => cells)));
-  const wide = width / ages.columns;
+  const scale = scaleOf(ages, width);
+  const x = (/** @type {number} */ column) => toX(scale, ages.moments_ns[column]);
   labels.context.font = context.font = "11px system-ui, sans-serif";
   labels.context.textAlign = "right";
   labels.context.textBaseline = "middle";
@@ -89,26 +88,46 @@ export function drawLifetimes(canvas, axis, ages, chosen) {
     row.cells.forEach((amount, column) => {
       if (amount === 0) return;
       context.fillStyle = between("map-low", "map-high", Math.log1p(amount) / most);
-      context.fillRect(column * wide, n * ROW, Math.max(1, wide - 0.3), ROW - 1);
+      context.fillRect(x(column), n * ROW, Math.max(1, x(column + 1) - x(column) - 0.3), ROW - 1);
     });
   });
-  drawTimes(context, ages, width, height);
+  drawTimes(context, scale, height);
   if (!chosen) return;
   context.strokeStyle = color("text");
   context.lineWidth = 2;
   const { left, right, top, bottom } = chosen;
-  context.strokeRect(left * wide, top * ROW, (right - left + 1) * wide, (bottom - top + 1) * ROW - 1);
+  context.strokeRect(x(left), top * ROW, Math.max(2, x(right + 1) - x(left)), (bottom - top + 1) * ROW - 1);
+}
+
+/**
+ * The time of all columns over a width.
+ * @param {Ages} ages
+ * @param {number} width
+ */
+export function scaleOf({ moments_ns: moments }, width) {
+  return { from: moments[0], to: moments[moments.length - 1], width };
+}
+
+/**
+ * The column that is under a place: columns are as wide as they are long.
+ * @param {Ages} ages
+ * @param {number} width
+ * @param {number} x
+ */
+export function columnAt(ages, width, x) {
+  const ns = toNs(scaleOf(ages, width), x);
+  const after = ages.moments_ns.findIndex((begin) => begin > ns);
+  const last = ages.left.length - 1;
+  return after < 0 ? last : Math.min(last, Math.max(0, after - 1));
 }
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {Ages} ages
- * @param {number} width
+ * @param {import("./scale.js").Scale} scale
  * @param {number} height
  */
-function drawTimes(context, ages, width, height) {
-  const scale = { from: ages.from_ns, to: ages.from_ns + ages.columns * ages.step_ns, width };
-  const { step, all } = ticks(scale.from, scale.to, Math.max(2, width / 110));
+function drawTimes(context, scale, height) {
+  const { step, all } = ticks(scale.from, scale.to, Math.max(2, scale.width / 110));
   context.textBaseline = "bottom";
   for (const ns of all) {
     const x = Math.round(toX(scale, ns));
@@ -127,8 +146,8 @@ function drawTimes(context, ages, width, height) {
  * @param {"bytes" | "blocks"} unit
  */
 export function describeCell(ages, row, column, unit) {
-  const [from, to] = [ages.from_ns + column * ages.step_ns, ages.from_ns + (column + 1) * ages.step_ns];
+  const [from, to] = [ages.moments_ns[column], ages.moments_ns[column + 1]];
   const amount = unit === "bytes" ? bytes(row.cells[column]) : `${count(row.cells[column])} blocks`;
   const age = row.from === Infinity ? rowName(row) : `lived ${rowName(row)}`;
-  return `Allocated from ${moment(from, ages.step_ns)} to ${moment(to, ages.step_ns)}, ${age}: ${amount}`;
+  return `Allocated from ${moment(from, to - from)} to ${moment(to, to - from)}, ${age}: ${amount}`;
 }

@@ -1,7 +1,7 @@
 /** The map of lifetimes and the state: a press or a drag leads to the stacks of the cells. */
 
 import { atNextFrame, element } from "./dom.js";
-import { AXIS, ROW, describeCell, drawLifetimes, questionOf, rowsOf } from "./lifetimes.js";
+import { AXIS, ROW, columnAt, describeCell, drawLifetimes, questionOf, rowsOf } from "./lifetimes.js";
 import { bytes, count } from "./numbers.js";
 import { unitOf } from "./state.js";
 import { showTooltip } from "./tooltip.js";
@@ -38,7 +38,7 @@ export function lifetimeMap(ages, store) {
     const by = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] })[event.key];
     if (event.key === "Enter") go();
     else if (by) {
-      const column = Math.min(ages.columns - 1, Math.max(0, chosen.left + by[0]));
+      const column = Math.min(ages.left.length - 1, Math.max(0, chosen.left + by[0]));
       const row = Math.min(rows.length - 1, Math.max(0, chosen.top + by[1]));
       show({ left: column, right: column, top: row, bottom: row });
       status.textContent = describeCell(ages, rows[row], column, unit);
@@ -58,7 +58,7 @@ export function lifetimeMap(ages, store) {
  */
 function pointer(canvas, { ages, rows, show, go, describe }) {
   const cell = (/** @type {PointerEvent} */ event) => ({
-    column: Math.min(ages.columns - 1, Math.max(0, Math.floor((event.offsetX / canvas.clientWidth) * ages.columns))),
+    column: columnAt(ages, canvas.clientWidth, event.offsetX),
     row: Math.min(rows.length - 1, Math.max(0, Math.floor(event.offsetY / ROW))),
   });
   /** @type {{ column: number, row: number } | undefined} */

@@ -1,6 +1,5 @@
 //! Questions about a trace: by its index if there is one, else in a pass over its events. The answers are the same.
 
-use std::ops::Range;
 use std::path::Path;
 
 use heapscribe_analyze::answer::Timeline;
@@ -11,7 +10,7 @@ use heapscribe_analyze::{
     highest, lost_in_chunks, over_time,
 };
 use heapscribe_diagnostics::Problem;
-use heapscribe_index::{AgeMap, Amount, Columns, Events, Index, Key, Question, Span};
+use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
 use heapscribe_wire::head::LossReason;
 
 use super::index_file::{IndexOptions, open_or_make};
@@ -180,6 +179,21 @@ impl<'h, H: History> Ranges<'h, H> {
         }
     }
 
+    /// The totals of the answers to several questions, of the keys that are wanted; of all where none are told.
+    pub fn totals(&self, questions: &[Question], is_wanted: Option<&dyn Fn(&Key) -> bool>) -> Vec<Amount> {
+        let by_index =
+            self.index.as_ref().and_then(|index| index.totals(questions, is_wanted, &self.events).ok());
+        by_index.unwrap_or_else(|| {
+            let is = |key: &Key| is_wanted.is_none_or(|is_wanted| is_wanted(key));
+            let total = |question| {
+                let mut sums = self.pass(question);
+                sums.sums.retain(|(key, _)| is(key));
+                sums.total()
+            };
+            questions.iter().map(total).collect()
+        })
+    }
+
     /// The answer for these processes and threads; threads are those that allocated.
     pub fn ask_of(&self, question: &Question, chosen: &Chosen) -> ByKey {
         let by_thread = chosen.processes.iter().any(|(_, threads)| threads.is_some());
@@ -190,22 +204,6 @@ impl<'h, H: History> Ranges<'h, H> {
             thread => chosen.has(key.process as usize, thread),
         });
         answer
-    }
-
-    /// Blocks that were born in one time and freed in another, and lived so long, ns; in a pass over the events from the
-    /// first birth on.
-    pub fn aged(&self, born: &Span, died: &Span, age_ns: &Range<u64>) -> ByKey {
-        ByKey { sums: self.events.aged(born, died, age_ns).into_iter().collect() }
-    }
-
-    /// Blocks by time of birth and age, in the same way.
-    pub fn age_map(
-        &self,
-        columns: &Columns,
-        begins_ns: &[u64],
-        is_wanted: &(impl Fn(&Key) -> bool + Sync),
-    ) -> AgeMap {
-        self.events.age_map(columns, begins_ns, is_wanted)
     }
 
     fn pass(&self, question: &Question) -> ByKey {

@@ -42,11 +42,9 @@ impl<H: History> Ranges<'_, H> {
         &self,
         columns: &Columns,
         of: Density,
-        is_wanted: &(impl Fn(&Key) -> bool + Sync),
+        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
     ) -> Option<Vec<Amount>> {
-        let length_ns = columns.step_ns.saturating_mul(columns.count as u64);
-        let time = Span { from_ns: columns.begin_ns, to_ns: columns.begin_ns.saturating_add(length_ns) };
-        let is_little = self.events().count(&time) <= EVENTS_AT_ONCE;
+        let is_little = self.events().count(&columns.time()) <= EVENTS_AT_ONCE;
         is_little.then(|| self.events().density(columns, of, is_wanted))
     }
 

@@ -19,6 +19,7 @@
 
 mod asked;
 mod index_file;
+mod lifetimes;
 mod measured;
 mod place;
 mod samples;

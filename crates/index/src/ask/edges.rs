@@ -1,7 +1,7 @@
 //! Sums over events: of the leaves in which a question begins or ends, and of all where there is no index.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
 use heapscribe_analyze::events::{BlockChange, Changes, Rates, Scale};
@@ -10,6 +10,7 @@ use heapscribe_wire::record::{Block, Event};
 use rayon::prelude::*;
 
 use super::plan::{Edge, edges};
+use crate::ages::first_ticks;
 use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::key::{Key, SizeClass};
@@ -111,18 +112,19 @@ impl<'h, H: History> Events<'h, H> {
         sums.flatten_iter().collect()
     }
 
-    fn chunk(
+    /// Takes the events of a chunk that happen at a time, with that in ticks and what blocks stand for then, up to where
+    /// it can be read, or to where no more are wanted.
+    #[inline(always)]
+    pub(super) fn each_event(
         &self,
         chunk: &TimedChunk,
-        wanted: &[Wanted],
         scratch: &mut H::Scratch,
-    ) -> Vec<(usize, Key, Amount)> {
+        mut take: impl FnMut(u64, &Event, &Scale) -> ControlFlow<()>,
+    ) {
         let facts = &chunk.facts;
-        let mut sums: Vec<ChunkSums> = wanted.iter().map(|_| ChunkSums::default()).collect();
-        let end = wanted.iter().map(Wanted::end).max().unwrap_or(0);
         let Ok(events) = self.history.events(chunk.number, scratch) else {
             self.cannot_read(chunk);
-            return Vec::new();
+            return;
         };
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
         let mean_of = |rate| self.rates.mean(facts.process, rate);
@@ -135,15 +137,32 @@ impl<'h, H: History> Events<'h, H> {
                 continue;
             }
             ticks = ticks.wrapping_add(dt);
-            if ticks >= end {
+            if take(ticks, &event, &scale).is_break() {
                 break;
             }
+        }
+    }
+
+    fn chunk(
+        &self,
+        chunk: &TimedChunk,
+        wanted: &[Wanted],
+        scratch: &mut H::Scratch,
+    ) -> Vec<(usize, Key, Amount)> {
+        let facts = &chunk.facts;
+        let mut sums: Vec<ChunkSums> = wanted.iter().map(|_| ChunkSums::default()).collect();
+        let end = wanted.iter().map(Wanted::end).max().unwrap_or(0);
+        self.each_event(chunk, scratch, |ticks, event, scale| {
+            if ticks >= end {
+                return ControlFlow::Break(());
+            }
             for (wanted, sums) in wanted.iter().zip(&mut sums) {
-                if let Some((block, thread)) = wanted.block(&event, &scale, ticks) {
+                if let Some((block, thread)) = wanted.block(event, scale, ticks) {
                     sums.add(&block, thread.unwrap_or(facts.thread));
                 }
             }
-        }
+            ControlFlow::Continue(())
+        });
         let process = facts.process as u32;
         let numbered = sums.into_iter().enumerate();
         numbered
@@ -177,16 +196,18 @@ impl ChunkSums {
 /// What is wanted, in ticks of a process.
 enum Wanted {
     Born(Range<u64>),
-    Died { born: Range<u64>, died: Range<u64> },
+    Died { born: Range<u64>, died: Range<u64>, age: RangeInclusive<u64> },
 }
 
 impl Wanted {
     fn new(edge: &Edge, in_leaf: &Span, clock: &Clock) -> Wanted {
         match edge {
             Edge::Born(born) => Wanted::Born(in_ticks(&born.and(in_leaf), clock)),
-            Edge::Died { born, died } => {
-                Wanted::Died { born: in_ticks(born, clock), died: in_ticks(&died.and(in_leaf), clock) }
-            }
+            Edge::Died { born, died, age } => Wanted::Died {
+                born: in_ticks(born, clock),
+                died: in_ticks(&died.and(in_leaf), clock),
+                age: ages_in_ticks(age, clock),
+            },
         }
     }
 
@@ -204,17 +225,28 @@ impl Wanted {
                 .contains(&ticks)
                 .then(|| scale.changes(event, ticks).allocated)?
                 .map(|block| (block, None)),
-            Wanted::Died { born, died } => {
+            Wanted::Died { born, died, age } => {
                 let (Event::Free { block, .. } | Event::Realloc { old: block, .. }) = event else {
                     return None;
                 };
                 let Block { age_ticks, birth_thread, .. } = block;
-                let is_in = died.contains(&ticks) && born.contains(&ticks.wrapping_sub(*age_ticks));
+                let is_in = died.contains(&ticks)
+                    && born.contains(&ticks.wrapping_sub(*age_ticks))
+                    && age.contains(age_ticks);
                 let Changes { freed, .. } = is_in.then(|| scale.changes(event, ticks))?;
                 freed.map(|change| (change, birth_thread.map(|thread| thread.0)))
             }
         }
     }
+}
+
+/// Lifetimes in ticks: those whose ns lie between these.
+fn ages_in_ticks(age: &Span, clock: &Clock) -> RangeInclusive<u64> {
+    let last = match age.to_ns {
+        u64::MAX => u64::MAX,
+        ns => first_ticks(ns, clock).saturating_sub(1),
+    };
+    first_ticks(age.from_ns, clock)..=last
 }
 
 /// A stretch of time in ticks: those whose ns lie in it.

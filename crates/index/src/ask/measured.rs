@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_analyze::input::History;
 
-use super::ages::{Change, Columns};
+use super::density::Columns;
 use super::edges::Events;
+use super::fold::Change;
 use super::plan::{Edge, Sign, edges};
 use crate::amount::Amount;
 use crate::key::{Key, SizeClass};
@@ -60,18 +61,16 @@ impl<H: History> Events<'_, H> {
             _ => true,
         };
         let edges = edges(question);
-        let sums =
-            self.fold(&time_of(question), BTreeMap::<SizeClass, GivenBytes>::new, |mut sums, change| {
-                let (key, amount, size_bytes) = block(&change);
-                for (sign, _) in edges.iter().filter(|(_, edge)| is_on(edge, &change)) {
-                    if is_wanted(&key) && is_left(&key) {
-                        let bytes = (given(size_bytes) as i64).wrapping_mul(amount.blocks);
-                        let bytes = if *sign == Sign::Plus { bytes } else { bytes.wrapping_neg() };
-                        sums.entry(key.size).or_default().add(sign.of(amount), bytes);
-                    }
+        let sums = self.fold(&time_of(question), BTreeMap::<SizeClass, GivenBytes>::new, |sums, change| {
+            let (key, amount, size_bytes) = block(&change);
+            for (sign, _) in edges.iter().filter(|(_, edge)| is_on(edge, &change)) {
+                if is_wanted(&key) && is_left(&key) {
+                    let bytes = (given(size_bytes) as i64).wrapping_mul(amount.blocks);
+                    let bytes = if *sign == Sign::Plus { bytes } else { bytes.wrapping_neg() };
+                    sums.entry(key.size).or_default().add(sign.of(amount), bytes);
                 }
-                sums
-            });
+            }
+        });
         let mut all = BTreeMap::<SizeClass, GivenBytes>::new();
         for (class, more) in sums.into_iter().flatten() {
             all.entry(class).or_default().add(more.asked, more.given_bytes);
@@ -82,7 +81,7 @@ impl<H: History> Events<'_, H> {
 
     /// What threads did in each step, by process, thread and step; what is before the first or after the last is left out.
     pub fn of_threads(&self, columns: &Columns) -> Vec<ThreadStep> {
-        let sums = self.fold(&Span::ALL, HashMap::<(u32, u32, usize), i64>::new, |mut sums, change| {
+        let sums = self.fold(&Span::ALL, HashMap::<(u32, u32, usize), i64>::new, |sums, change| {
             let (key, amount, _) = block(&change);
             let (ns, bytes) = match change {
                 Change::Born { ns, .. } => (ns, amount.bytes),
@@ -92,7 +91,6 @@ impl<H: History> Events<'_, H> {
                 let sum = sums.entry((key.process, key.thread, step)).or_default();
                 *sum = sum.wrapping_add(bytes);
             }
-            sums
         });
         let mut all = BTreeMap::<(u32, u32, usize), i64>::new();
         for (at, bytes) in sums.into_iter().flatten() {
@@ -117,7 +115,7 @@ fn block(change: &Change) -> (Key, Amount, u64) {
 fn is_on(edge: &Edge, change: &Change) -> bool {
     match (edge, change) {
         (Edge::Born(born), Change::Born { ns, .. }) => born.contains(*ns),
-        (Edge::Died { born, died }, Change::Died { born_ns, ns, .. }) => {
+        (Edge::Died { born, died, .. }, Change::Died { born_ns, ns, .. }) => {
             born.contains(*born_ns) && died.contains(*ns)
         }
         _ => false,

@@ -12,6 +12,11 @@
 //! A leaf of birth that lies in it in part gives the survivors that were born in that part; one of death that lies in
 //! it in part is decoded, and so is, for what is born and dies in it, each leaf of birth. A leaf is decoded once,
 //! whatever is taken of it.
+//!
+//! Of blocks of some classes of lifetimes, whole leaves of birth give those that died in them (Young), and their
+//! survivors; where any death is asked for, whole steps of birth give both (StepAges).
+//!
+//! Totals over all keys need neither: what died in each leaf is known by leaf of birth (Deaths).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,8 +51,15 @@ pub(super) enum Part {
     ByKey,
     /// Of one by birth and key, these leaves or steps of birth.
     ByBirth(Range<u32>),
-    /// Of the survivors of a leaf those that were born in this time and died in these leaves, all of them later ones.
-    Survivors { born: Span, deaths: Range<u32> },
+    /// Of one by class of lifetimes and key, these classes.
+    ByAge(Range<u64>),
+    /// Of one by leaf, these leaves.
+    Leaves(Range<u32>),
+    /// Of one by leaf of death and leaf of birth, these of either.
+    Deaths { births: Range<u32>, deaths: Range<u32> },
+    /// Of the survivors of a leaf those that were born in this time and died in these leaves, all of them later ones, at
+    /// an age of these classes.
+    Survivors { born: Span, deaths: Range<u32>, ages: Range<u64> },
 }
 
 /// What is taken of the events in a leaf.
@@ -55,8 +67,8 @@ pub(super) enum Part {
 pub(super) enum Edge {
     /// Blocks allocated in this time.
     Born(Span),
-    /// Blocks freed in one time that were born in another.
-    Died { born: Span, died: Span },
+    /// Blocks freed in one time that were born in another, and lived so long, ns.
+    Died { born: Span, died: Span, age: Span },
 }
 
 /// Whether a part is added or taken away.
@@ -71,9 +83,9 @@ pub(super) fn edges(question: &Question) -> Vec<(Sign, Edge)> {
     let Question { born, death } = *question;
     match death {
         Death::Any => vec![(Sign::Plus, Edge::Born(born))],
-        Death::In(died) => vec![(Sign::Plus, Edge::Died { born, died })],
+        Death::In(died) => vec![(Sign::Plus, Edge::Died { born, died, age: Span::ALL })],
         Death::After(ns) | Death::NotUntil(ns) => {
-            let died = Edge::Died { born, died: Span::until(ns) };
+            let died = Edge::Died { born, died: Span::until(ns), age: Span::ALL };
             vec![(Sign::Plus, Edge::Born(born)), (Sign::Minus, died)]
         }
     }
@@ -84,7 +96,7 @@ impl Edge {
     pub(super) fn time(&self) -> Span {
         match *self {
             Edge::Born(born) => born,
-            Edge::Died { born, died } => died.and(&Span { from_ns: born.from_ns, to_ns: u64::MAX }),
+            Edge::Died { born, died, .. } => died.and(&Span { from_ns: born.from_ns, to_ns: u64::MAX }),
         }
     }
 }
@@ -100,11 +112,20 @@ impl Sign {
 }
 
 impl Plan {
-    /// Of the answers to these questions.
+    /// Of the answers to these questions, by key.
     pub(super) fn new(questions: &[Question], axis: &Axis) -> Plan {
+        Plan::of(questions, axis, &From::Keys)
+    }
+
+    /// Of the totals of these answers, over all keys.
+    pub(super) fn totals(questions: &[Question], axis: &Axis) -> Plan {
+        Plan::of(questions, axis, &From::Totals)
+    }
+
+    fn of(questions: &[Question], axis: &Axis, from: &From) -> Plan {
         let mut plan = Plan::default();
         for (question, Question { born, death }) in questions.iter().enumerate() {
-            let mut add = Adding { plan: &mut plan, axis, question, sign: Sign::Plus };
+            let mut add = Adding { plan: &mut plan, axis, question, sign: Sign::Plus, from };
             match *death {
                 Death::Any => add.allocated(born),
                 Death::In(died) => add.freed(born, &died),
@@ -117,6 +138,24 @@ impl Plan {
         }
         plan
     }
+
+    /// Of the answer to a question about blocks that lived so long: some classes of lifetimes, and the same, ns.
+    pub(super) fn aged(born: &Span, died: &Span, (classes, age): (Range<u64>, Span), axis: &Axis) -> Plan {
+        let (mut plan, from) = (Plan::default(), From::Ages { classes, age });
+        let mut add = Adding { plan: &mut plan, axis, question: 0, sign: Sign::Plus, from: &from };
+        add.freed(born, died);
+        plan
+    }
+}
+
+/// Which sections whole leaves and steps are taken from.
+enum From {
+    /// Those by key.
+    Keys,
+    /// Those by class of lifetimes and key: these classes, and the same, ns.
+    Ages { classes: Range<u64>, age: Span },
+    /// Those of all keys together.
+    Totals,
 }
 
 /// A plan to which a question is added.
@@ -125,17 +164,26 @@ struct Adding<'a> {
     axis: &'a Axis,
     question: usize,
     sign: Sign,
+    from: &'a From,
 }
+
+/// Any class of lifetimes.
+const ANY_AGE: Range<u64> = 0..u64::MAX;
 
 impl Adding<'_> {
     /// What was born in this time.
     fn allocated(&mut self, born: &Span) {
         let leaves = Leaves::of(born, self.axis);
-        for step in leaves.steps(self.axis) {
-            self.take(Kind::StepBorn, step, Part::ByKey);
-        }
-        for leaf in leaves.strips(self.axis) {
-            self.take(Kind::Born, leaf, Part::ByKey);
+        match self.from {
+            From::Totals => self.take(Kind::Allocated, 0, Part::Leaves(leaves.whole.clone())),
+            From::Keys | From::Ages { .. } => {
+                for step in leaves.steps(self.axis) {
+                    self.take(Kind::StepBorn, step, Part::ByKey);
+                }
+                for leaf in leaves.strips(self.axis) {
+                    self.take(Kind::Born, leaf, Part::ByKey);
+                }
+            }
         }
         for leaf in leaves.partial {
             self.read(leaf, Edge::Born(*born));
@@ -148,15 +196,39 @@ impl Adding<'_> {
             return;
         }
         let (births, deaths) = (Leaves::of(born, self.axis), Leaves::of(died, self.axis));
-        self.freed_in_whole_leaves(&births, &deaths);
+        let (ages, age) = match self.from {
+            From::Ages { classes, age } => (classes.clone(), *age),
+            From::Keys | From::Totals => (ANY_AGE, Span::ALL),
+        };
+        match self.from {
+            From::Keys => self.freed_in_whole_leaves(&births, &deaths),
+            From::Ages { classes, .. } => self.aged_in_whole_leaves(&births, &deaths, classes),
+            From::Totals => self.totals_of_whole_leaves(&births, &deaths),
+        }
         for leaf in births.partial {
-            self.take(Kind::Survivors, leaf, Part::Survivors { born: *born, deaths: deaths.whole.clone() });
+            let survivors = Part::Survivors { born: *born, deaths: deaths.whole.clone(), ages: ages.clone() };
+            self.take(Kind::Survivors, leaf, survivors);
             if deaths.whole.contains(&leaf) {
-                self.read(leaf, Edge::Died { born: born.and(&span(leaf, self.axis)), died: Span::ALL });
+                self.read(leaf, Edge::Died { born: born.and(&span(leaf, self.axis)), died: Span::ALL, age });
             }
         }
         for leaf in deaths.partial {
-            self.read(leaf, Edge::Died { born: *born, died: *died });
+            self.read(leaf, Edge::Died { born: *born, died: *died, age });
+        }
+    }
+
+    fn totals_of_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves) {
+        if deaths.whole == (0..self.axis.leaves()) {
+            return self.take(Kind::Ages, 0, Part::Leaves(births.whole.clone()));
+        }
+        // Nothing dies before its birth.
+        let deaths = deaths.whole.start.max(births.whole.start)..deaths.whole.end;
+        let per_step = self.axis.leaves_per_step();
+        if !births.whole.is_empty() && !deaths.is_empty() {
+            for step in deaths.start / per_step..deaths.end.div_ceil(per_step) {
+                let (births, deaths) = (births.whole.clone(), deaths.clone());
+                self.take(Kind::Deaths, step, Part::Deaths { births, deaths });
+            }
         }
     }
 
@@ -170,10 +242,27 @@ impl Adding<'_> {
             self.take(Kind::StepDied, step, Part::ByBirth(births.steps(self.axis)));
         }
         for leaf in births.strips(self.axis) {
-            self.take(Kind::Survivors, leaf, Part::Survivors { born: Span::ALL, deaths: in_steps.clone() });
+            let survivors = Part::Survivors { born: Span::ALL, deaths: in_steps.clone(), ages: ANY_AGE };
+            self.take(Kind::Survivors, leaf, survivors);
             if in_steps.contains(&leaf) {
                 self.take(Kind::Died, leaf, Part::ByBirth(leaf..leaf + 1));
             }
+        }
+    }
+
+    fn aged_in_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves, ages: &Range<u64>) {
+        let is_any_death = deaths.whole == (0..self.axis.leaves());
+        let steps = if is_any_death { births.steps(self.axis) } else { 0..0 };
+        let in_steps = in_leaves(&steps, self.axis);
+        for step in steps {
+            self.take(Kind::StepAges, step, Part::ByAge(ages.clone()));
+        }
+        for leaf in births.whole.clone().filter(|leaf| !in_steps.contains(leaf)) {
+            if deaths.whole.contains(&leaf) {
+                self.take(Kind::Young, leaf, Part::ByAge(ages.clone()));
+            }
+            let deaths = deaths.whole.clone();
+            self.take(Kind::Survivors, leaf, Part::Survivors { born: Span::ALL, deaths, ages: ages.clone() });
         }
     }
 
@@ -186,7 +275,7 @@ impl Adding<'_> {
 
     fn read(&mut self, leaf: u32, edge: Edge) {
         // Nothing dies before its birth.
-        if !matches!(edge, Edge::Died { born, died } if born.from_ns >= died.to_ns) {
+        if !matches!(edge, Edge::Died { born, died, .. } if born.from_ns >= died.to_ns) {
             let (question, sign) = (self.question, self.sign);
             self.plan.events.entry(leaf).or_default().push(Use { question, sign, what: edge });
         }
@@ -200,7 +289,8 @@ fn has_any(number: u32, part: &Part) -> bool {
         Part::Survivors { deaths, .. } => deaths.end > number + 1 && !deaths.is_empty(),
         // Nor before its birth.
         Part::ByBirth(births) => !births.is_empty() && births.start <= number,
-        Part::ByKey => true,
+        Part::Leaves(leaves) => !leaves.is_empty(),
+        Part::ByKey | Part::ByAge(_) | Part::Deaths { .. } => true,
     }
 }
 

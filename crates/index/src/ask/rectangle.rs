@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::edges::Events;
 use super::plan::{Edge, Part, Plan, Use};
-use super::sums::Sums;
+use super::sums::{Gather, Sums, Total};
+use crate::ages::classes;
 use crate::amount::Amount;
 use crate::file::{IndexError, Kind, Rows};
 use crate::key::Key;
@@ -45,15 +46,8 @@ impl<S: Source + Sync> Index<S> {
     ) -> Result<(), IndexError> {
         let at_once = (SUMS_MAX / self.keys().len().max(1)).max(1);
         for (n, questions) in questions.chunks(at_once).enumerate() {
-            let plan = Plan::new(questions, self.axis());
-            let sections = || self.sections(&plan, questions.len());
-            let (sums, at_edges) = rayon::join(sections, || self.edges(&plan, events));
-            let mut sums = sums?;
-            for (number, key, amount) in at_edges {
-                if let Some(key) = self.keys.find(key) {
-                    sums[number].add(u64::from(key.0), amount);
-                }
-            }
+            let none = vec![Sums::new(self.keys().len()); questions.len()];
+            let sums = self.carry_out(&Plan::new(questions, self.axis()), &none, events)?;
             for (number, (question, mut sums)) in questions.iter().zip(sums).enumerate() {
                 if let Death::After(ns) = question.death {
                     sums.retain(|key| !self.had_ended(self.keys()[key.0 as usize].process, ns));
@@ -64,17 +58,83 @@ impl<S: Source + Sync> Index<S> {
         Ok(())
     }
 
+    /// The totals of the answers to several questions, of the keys that are wanted; of all where none are told.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn totals<H: History>(
+        &self,
+        questions: &[Question],
+        is_wanted: Option<&dyn Fn(&Key) -> bool>,
+        events: &Events<'_, H>,
+    ) -> Result<Vec<Amount>, IndexError> {
+        let has_ended =
+            |question: &Question| matches!(question.death, Death::After(ns) if self.has_any_ended(ns));
+        if questions.iter().any(has_ended) {
+            // What went with a process is told by key.
+            let mut totals = vec![Amount::default(); questions.len()];
+            let is = |key: &Key| is_wanted.is_none_or(|is_wanted| is_wanted(key));
+            self.ask_each(questions, events, &mut |number, sums| {
+                let wanted = sums.iter().filter(|(key, _)| is(&self.keys()[key.0 as usize]));
+                wanted.for_each(|(_, amount)| totals[number].add(amount));
+            })?;
+            return Ok(totals);
+        }
+        let wanted: Option<Vec<bool>> =
+            is_wanted.map(|is_wanted| self.keys().iter().map(is_wanted).collect());
+        let plan = match wanted {
+            None => Plan::totals(questions, self.axis()),
+            Some(_) => Plan::new(questions, self.axis()),
+        };
+        let none = vec![Total::new(wanted.as_deref()); questions.len()];
+        Ok(self.carry_out(&plan, &none, events)?.into_iter().map(|total| total.amount()).collect())
+    }
+
+    /// Blocks that were born in one time and freed in another, at an age of these classes: from one of
+    /// [`AGES_NS`](crate::AGES_NS) to another or to `u64::MAX`. None of other ages, which only the events have.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn aged<H: History>(
+        &self,
+        born: &Span,
+        died: &Span,
+        age_ns: &Span,
+        events: &Events<'_, H>,
+    ) -> Result<Option<Sums>, IndexError> {
+        let Some(classes) = classes(age_ns.from_ns, age_ns.to_ns) else { return Ok(None) };
+        let plan = Plan::aged(born, died, (classes, *age_ns), self.axis());
+        Ok(self.carry_out(&plan, &[Sums::new(self.keys().len())], events)?.pop())
+    }
+
+    /// The answer to each question, of which none has anything yet.
+    fn carry_out<H: History, T: Gather>(
+        &self,
+        plan: &Plan,
+        none: &[T],
+        events: &Events<'_, H>,
+    ) -> Result<Vec<T>, IndexError> {
+        let (sums, at_edges) = rayon::join(|| self.sections(plan, none), || self.edges(plan, events));
+        let mut sums = sums?;
+        for (number, key, amount) in at_edges {
+            if let Some(key) = self.keys.find(key) {
+                sums[number].add(u64::from(key.0), amount);
+            }
+        }
+        Ok(sums)
+    }
+
     /// What sections add to each question.
-    fn sections(&self, plan: &Plan, questions: usize) -> Result<Vec<Sums>, IndexError> {
-        let none = || vec![Sums::new(self.keys().len()); questions];
+    fn sections<T: Gather>(&self, plan: &Plan, none: &[T]) -> Result<Vec<T>, IndexError> {
+        let none = || none.to_vec();
         let sections: Vec<Section<'_>> = plan.sections.iter().collect();
         // Sums are large where there are many keys: no more of them than keep all cores busy.
         let at_once = sections.len().div_ceil(4 * rayon::current_num_threads()).max(1);
-        let add = |mut sums: Vec<Sums>, some: &[Section<'_>]| {
+        let add = |mut sums: Vec<T>, some: &[Section<'_>]| {
             some.iter().try_for_each(|(section, uses)| self.add(**section, uses, &mut sums))?;
             Ok::<_, IndexError>(sums)
         };
-        let both = |sums: Vec<Sums>, more: Vec<Sums>| {
+        let both = |sums: Vec<T>, more: Vec<T>| {
             Ok(sums.into_iter().zip(&more).map(|(sums, more)| sums.and(more)).collect())
         };
         sections.par_chunks(at_once).try_fold(none, add).try_reduce(none, both)
@@ -95,81 +155,142 @@ impl<S: Source + Sync> Index<S> {
         leaves.par_iter().flat_map_iter(of_leaf).collect()
     }
 
-    fn add(
+    fn add<T: Gather>(
         &self,
         (kind, number): (Kind, u32),
         uses: &[Use<Part>],
-        sums: &mut [Sums],
+        sums: &mut [T],
     ) -> Result<(), IndexError> {
         match kind {
             Kind::Survivors => {
-                for rows in self.sections.each::<5>(kind, number) {
+                for rows in self.sections.each::<6>(kind, number) {
                     let rows = rows?;
                     for Use { question, sign, what } in uses {
-                        if let Part::Survivors { born, deaths } = what {
-                            let add = &mut |key, amount| sums[*question].add(key, sign.of(amount));
-                            self.add_survivors(number, &rows, (born, deaths), add);
+                        if let Part::Survivors { born, deaths, ages } = what {
+                            let deaths = u64::from(deaths.start)..u64::from(deaths.end);
+                            self.each_survivor(number, &rows, |one| {
+                                if born.contains(one.born_ns)
+                                    && deaths.contains(&one.death_leaf)
+                                    && ages.contains(&one.age)
+                                {
+                                    sums[*question].add(one.key, sign.of(one.amount));
+                                }
+                            });
                         }
                     }
                 }
             }
-            Kind::Died | Kind::StepDied => {
-                let rows = self.sections.rows::<4>(kind, number)?;
-                for Use { question, sign, what } in uses {
-                    if let Part::ByBirth(births) = what {
-                        add_by_birth(&rows, births, &mut |key, amount| {
-                            sums[*question].add(key, sign.of(amount));
-                        });
+            Kind::Died | Kind::StepDied | Kind::Young | Kind::StepAges => {
+                for rows in self.sections.each::<4>(kind, number) {
+                    let rows = rows?;
+                    for Use { question, sign, what } in uses {
+                        if let Some(numbers) = numbers(what) {
+                            each_numbered(&rows, numbers, |_, key, amount| {
+                                sums[*question].add(key, sign.of(amount));
+                            });
+                        }
                     }
                 }
+            }
+            Kind::Allocated => {
+                let rows = self.sections.rows::<2>(kind, number)?;
+                for (leaf, [blocks, bytes]) in (0..).zip(rows.iter()) {
+                    add_of_leaf(leaf, amount(blocks, bytes), uses, sums);
+                }
+            }
+            Kind::Ages => {
+                let rows = self.sections.rows::<4>(kind, number)?;
+                rows.each(rows.all(), |[leaf, _, blocks, bytes]| {
+                    add_of_leaf(leaf, amount(blocks, bytes), uses, sums);
+                });
+            }
+            Kind::Deaths => {
+                let rows = self.sections.rows::<4>(kind, number)?;
+                rows.each(rows.all(), |[death, birth, blocks, bytes]| {
+                    for Use { question, sign, what } in uses {
+                        if matches!(what, Part::Deaths { births, deaths } if has(deaths, death) && has(births, birth)) {
+                            sums[*question].add(0, sign.of(amount(blocks, bytes)));
+                        }
+                    }
+                });
             }
             _ => {
                 let rows = self.sections.rows::<3>(kind, number)?;
                 for Use { question, sign, .. } in uses {
-                    add_by_key(&rows, &mut |key, amount| sums[*question].add(key, sign.of(amount)));
+                    each_of_key(&rows, |key, amount| sums[*question].add(key, sign.of(amount)));
                 }
             }
         }
         Ok(())
     }
 
-    fn add_survivors(
-        &self,
-        leaf: u32,
-        rows: &Rows<5>,
-        (born, deaths): (&Span, &Range<u32>),
-        add: &mut impl FnMut(u64, Amount),
-    ) {
-        let deaths = u64::from(deaths.start)..u64::from(deaths.end);
-        let mut ns = self.axis().begin_ns(leaf);
-        rows.each(rows.all(), |[more_ns, later, key, blocks, bytes]| {
-            ns = ns.wrapping_add(more_ns);
-            if born.contains(ns) && deaths.contains(&u64::from(leaf).wrapping_add(later)) {
-                add(key, amount(blocks, bytes));
-            }
+    /// The blocks of a leaf that were freed in a later one.
+    #[inline(always)]
+    pub(super) fn each_survivor(&self, leaf: u32, rows: &Rows<6>, mut take: impl FnMut(Survivor)) {
+        let mut born_ns = self.axis().begin_ns(leaf);
+        rows.each(rows.all(), |[more_ns, later, key, blocks, bytes, age]| {
+            born_ns = born_ns.wrapping_add(more_ns);
+            let death_leaf = u64::from(leaf).wrapping_add(later);
+            take(Survivor { born_ns, death_leaf, key, age, amount: amount(blocks, bytes) });
         });
     }
 }
 
-fn add_by_key(rows: &Rows<3>, add: &mut impl FnMut(u64, Amount)) {
+/// Adds what a leaf has, of all keys, to the questions that want it.
+fn add_of_leaf<T: Gather>(leaf: u64, amount: Amount, uses: &[Use<Part>], sums: &mut [T]) {
+    for Use { question, sign, what } in uses {
+        if matches!(what, Part::Leaves(leaves) if has(leaves, leaf)) {
+            sums[*question].add(0, sign.of(amount));
+        }
+    }
+}
+
+fn has(leaves: &Range<u32>, leaf: u64) -> bool {
+    u64::from(leaves.start) <= leaf && leaf < u64::from(leaves.end)
+}
+
+/// A block that was freed in a later leaf than that of its birth.
+pub(super) struct Survivor {
+    pub(super) born_ns: u64,
+    pub(super) death_leaf: u64,
+    pub(super) key: u64,
+    /// The class of its lifetime.
+    pub(super) age: u64,
+    pub(super) amount: Amount,
+}
+
+/// Leaves or steps of birth, or classes of lifetimes, that are taken of a section.
+fn numbers(part: &Part) -> Option<Range<u64>> {
+    match part {
+        Part::ByBirth(births) => Some(u64::from(births.start)..u64::from(births.end)),
+        Part::ByAge(ages) => Some(ages.clone()),
+        Part::ByKey | Part::Survivors { .. } | Part::Leaves(_) | Part::Deaths { .. } => None,
+    }
+}
+
+/// Sums by key.
+#[inline(always)]
+pub(super) fn each_of_key(rows: &Rows<3>, mut take: impl FnMut(u64, Amount)) {
     let mut key = 0u64;
     rows.each(rows.all(), |[more, blocks, bytes]| {
         key = key.wrapping_add(more);
-        add(key, amount(blocks, bytes));
+        take(key, amount(blocks, bytes));
     });
 }
 
-fn add_by_birth(rows: &Rows<4>, births: &Range<u32>, add: &mut impl FnMut(u64, Amount)) {
-    let begin = rows.first_at_least(u64::from(births.start));
-    let end = rows.first_at_least(u64::from(births.end));
+/// Sums by a number and key: those of some numbers.
+#[inline(always)]
+pub(super) fn each_numbered(rows: &Rows<4>, numbers: Range<u64>, mut take: impl FnMut(u64, u64, Amount)) {
+    let begin = rows.first_at_least(numbers.start);
+    let end = rows.first_at_least(numbers.end);
     let (mut before, mut key) = (u64::MAX, 0u64);
-    rows.each(begin..end, |[birth, more, blocks, bytes]| {
-        key = if birth == before { key.wrapping_add(more) } else { more };
-        before = birth;
-        add(key, amount(blocks, bytes));
+    rows.each(begin..end, |[number, more, blocks, bytes]| {
+        key = if number == before { key.wrapping_add(more) } else { more };
+        before = number;
+        take(number, key, amount(blocks, bytes));
     });
 }
 
-const fn amount(blocks: u64, bytes: u64) -> Amount {
+pub(super) const fn amount(blocks: u64, bytes: u64) -> Amount {
     Amount { blocks: blocks as i64, bytes: bytes as i64 }
 }

@@ -1,7 +1,49 @@
-//! The answer: blocks and bytes by key.
+//! The answer: blocks and bytes by key, or the total of some keys.
 
 use crate::amount::Amount;
 use crate::key::KeyId;
+
+/// What an answer is gathered in.
+pub(super) trait Gather: Clone + Send + Sync {
+    /// Adds to a key; one that there is not, of a damaged index, is left out.
+    fn add(&mut self, key: u64, amount: Amount);
+
+    /// With others.
+    #[must_use]
+    fn and(self, other: &Self) -> Self;
+}
+
+/// The total of the keys that are wanted.
+#[derive(Clone, Debug)]
+pub(super) struct Total<'a> {
+    amount: Amount,
+    /// By number; all of them if there are none.
+    wanted: Option<&'a [bool]>,
+}
+
+impl<'a> Total<'a> {
+    pub(super) fn new(wanted: Option<&'a [bool]>) -> Total<'a> {
+        Total { amount: Amount::default(), wanted }
+    }
+
+    pub(super) fn amount(&self) -> Amount {
+        self.amount
+    }
+}
+
+impl Gather for Total<'_> {
+    #[inline(always)]
+    fn add(&mut self, key: u64, amount: Amount) {
+        if self.wanted.is_none_or(|wanted| wanted.get(key as usize) == Some(&true)) {
+            self.amount.add(amount);
+        }
+    }
+
+    fn and(mut self, other: &Self) -> Self {
+        self.amount.add(other.amount);
+        self
+    }
+}
 
 /// Blocks and bytes by key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -13,20 +55,6 @@ impl Sums {
     /// Of so many keys.
     pub(super) fn new(keys: usize) -> Sums {
         Sums { amounts: vec![Amount::default(); keys] }
-    }
-
-    /// Adds to a key; one that there is not, of a damaged index, is left out.
-    #[inline(always)]
-    pub(super) fn add(&mut self, key: u64, amount: Amount) {
-        if let Some(of_key) = self.amounts.get_mut(key as usize) {
-            of_key.add(amount);
-        }
-    }
-
-    /// With others.
-    pub(super) fn and(mut self, other: &Sums) -> Sums {
-        self.amounts.iter_mut().zip(&other.amounts).for_each(|(of_key, amount)| of_key.add(*amount));
-        self
     }
 
     /// Keys that have anything.
@@ -49,5 +77,19 @@ impl Sums {
                 *amount = Amount::default();
             }
         }
+    }
+}
+
+impl Gather for Sums {
+    #[inline(always)]
+    fn add(&mut self, key: u64, amount: Amount) {
+        if let Some(of_key) = self.amounts.get_mut(key as usize) {
+            of_key.add(amount);
+        }
+    }
+
+    fn and(mut self, other: &Sums) -> Sums {
+        self.amounts.iter_mut().zip(&other.amounts).for_each(|(of_key, amount)| of_key.add(*amount));
+        self
     }
 }

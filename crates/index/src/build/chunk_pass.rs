@@ -9,6 +9,7 @@ use heapscribe_wire::record::{BadEvent, Block, Event, Note};
 
 use super::local_sums::LocalSums;
 use super::notes::{ChunkNotes, LocalNote};
+use crate::ages::AgeTicks;
 use crate::amount::Amount;
 use crate::key::SizeClass;
 use crate::slots::LocalKey;
@@ -17,13 +18,13 @@ use crate::ticks::LeafTicks;
 /// A chunk on its way.
 pub(super) struct ChunkPass<'a, F> {
     leaves: &'a LeafTicks,
+    ages: &'a AgeTicks,
     sums: &'a mut LocalSums,
     /// Takes the sums of a leaf when the chunk leaves it.
     leave: F,
     thread: u32,
     scale: Scale,
     ticks: u64,
-    last_alloc: u64,
     leaf: u32,
     /// First ticks of that leaf, and first ticks after it.
     leaf_ticks: (u64, u64),
@@ -36,7 +37,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     /// Before the first event.
     pub(super) fn new(
         facts: &ChunkFacts,
-        leaves: &'a LeafTicks,
+        (leaves, ages): (&'a LeafTicks, &'a AgeTicks),
         (sums, notes): (&'a mut LocalSums, &'a mut ChunkNotes),
         cutter: Cutter<'a>,
         leave: F,
@@ -44,12 +45,12 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
         let leaf = leaves.leaf(facts.begin_ticks);
         ChunkPass {
             leaves,
+            ages,
             sums,
             leave,
             thread: facts.thread,
             scale: Scale::new(facts.thread),
             ticks: facts.begin_ticks,
-            last_alloc: facts.last_alloc_ticks,
             leaf,
             leaf_ticks: leaves.range(leaf),
             cutter,
@@ -81,9 +82,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     ) -> Result<Option<E>, BadEvent> {
         while let Some(item) = events.next() {
             match item? {
-                (_, event @ Event::Rate { rate }) => {
-                    // Repeated while it is in force: there were blocks in between that were not sampled.
-                    self.last_alloc = if rate == self.scale.rate { 0 } else { self.last_alloc };
+                (_, event @ Event::Rate { .. }) => {
                     self.scale.follow(&event, mean_of);
                     if !RATES {
                         return Ok(Some(events));
@@ -162,7 +161,6 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
 
     #[cold]
     fn lost(&mut self, reason: u8, count: u64) {
-        self.last_alloc = 0; // another may be among what is missing
         self.notes.lost.push((reason, count));
     }
 
@@ -180,7 +178,6 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
 
     #[inline(always)]
     fn born(&mut self, stack: StackId, size_bytes: u64, weight: Weight) {
-        self.last_alloc = self.ticks;
         self.cutter.alloc(weight);
         let key = LocalKey { stack, thread: self.thread, size: SizeClass::of(size_bytes) };
         self.sums.born(key, Amount::new(weight.blocks, weight.bytes));
@@ -192,15 +189,14 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
             if RATES { self.scale.of_old(&block, self.ticks) } else { Weight::one(block.size_bytes) };
         self.cutter.free(weight);
         let born = self.ticks.wrapping_sub(block.age_ticks);
-        let is_own = block.birth_thread.is_none();
-        let is_temporary = is_own && self.last_alloc != 0 && born == self.last_alloc;
         let thread = block.birth_thread.map_or(self.thread, |thread| thread.0);
         let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
         let amount = Amount::new(weight.blocks, weight.bytes);
+        let age = self.ages.class(block.age_ticks);
         if born >= self.leaf_ticks.0 {
-            self.sums.died_young(key, amount, is_temporary);
+            self.sums.died_young(key, amount, age);
         } else {
-            self.sums.died_old(key, amount, is_temporary, self.leaves.place(born));
+            self.sums.died_old(key, amount, age, self.leaves.place(born));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! written when no chunk that is left can add to it.
 
 mod chunk_pass;
+mod leaf_ages;
 mod leaf_sums;
 mod leaf_writer;
 mod local_sums;
@@ -9,6 +10,7 @@ mod notes;
 mod options;
 mod rows;
 mod run;
+mod step_ages;
 mod steps;
 mod survivors;
 

@@ -11,12 +11,15 @@ use heapscribe_wire::head::LossReason;
 use rayon::prelude::*;
 
 use super::chunk_pass::ChunkPass;
+use super::leaf_ages::LeafAges;
 use super::leaf_sums::LeafSums;
 use super::leaf_writer::LeafWriter;
-use super::local_sums::LocalSums;
+use super::local_sums::{ByBirth, LocalSums};
 use super::notes::{ChunkNotes, Notes};
 use super::options::BuildOptions;
+use super::step_ages::StepAges;
 use super::survivors::Survivors;
+use crate::ages::AgeTicks;
 use crate::axis::{Axis, Extent};
 use crate::file::{Kind, SectionWriter};
 use crate::heap;
@@ -64,7 +67,7 @@ pub fn build<H: History, W: Write>(
         axis: &axis,
         clocks: processes.iter().map(|process| process.clock).collect(),
         ticks: (0..processes.len()).map(|_| OnceLock::new()).collect(),
-        shared: Mutex::new(Shared::new(options, processes.len())),
+        shared: Mutex::new(Shared::new(options, processes.len(), &axis)),
     };
     let mut out = SectionWriter::new(out)?;
     let (mut writer, mut done) = (LeafWriter::default(), 0);
@@ -76,6 +79,7 @@ pub fn build<H: History, W: Write>(
         writer.write_until(complete, &axis, &mut shared.leaves, &mut out)?;
         if shared.survivors.is_full() {
             shared.survivors.write(&mut out)?;
+            shared.step_ages.write(&mut out)?;
         }
         done += batch.iter().map(|(_, facts)| facts.events).sum::<u64>();
         progress(done, events);
@@ -84,6 +88,8 @@ pub fn build<H: History, W: Write>(
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     writer.write_until(axis.leaves(), &axis, &mut shared.leaves, &mut out)?;
     shared.survivors.write(&mut out)?;
+    shared.step_ages.write(&mut out)?;
+    shared.ages.write(&mut out)?;
     write_tables(trace, &axis, &ends_ns(&chunks, &processes), &shared.keys, &mut out)?;
     lost::write(&shared.lost, &mut out)?;
     if let Some(by_name) = shared.notes.by_name(history) {
@@ -125,7 +131,7 @@ struct Pass<'a, H> {
     heap: HeapCuts<'a, H>,
     axis: &'a Axis,
     clocks: Vec<Clock>,
-    ticks: Vec<OnceLock<LeafTicks>>,
+    ticks: Vec<OnceLock<(LeafTicks, AgeTicks)>>,
     shared: Mutex<Shared>,
 }
 
@@ -143,6 +149,8 @@ struct Shared {
     keys: Keys,
     leaves: BTreeMap<u32, LeafSums>,
     survivors: Survivors,
+    ages: LeafAges,
+    step_ages: StepAges,
     segments: Vec<Segment>,
     notes: Notes,
     lost: LostInChunks,
@@ -150,11 +158,13 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(options: &BuildOptions, processes: usize) -> Shared {
+    fn new(options: &BuildOptions, processes: usize, axis: &Axis) -> Shared {
         Shared {
             keys: Keys::new(options.keys_max),
             leaves: BTreeMap::new(),
             survivors: Survivors::new(options.survivors_bytes_max),
+            ages: LeafAges::new(axis.leaves()),
+            step_ages: StepAges::new(axis.leaves_per_step()),
             segments: Vec::new(),
             notes: Notes::new(options.notes_max),
             lost: LostInChunks::new(processes),
@@ -163,8 +173,8 @@ impl Shared {
     }
 
     /// Adds what a chunk has in a leaf.
-    fn add(&mut self, process: usize, leaf: u32, sums: &LocalSums) {
-        let mut number = |key: &crate::slots::LocalKey| {
+    fn add(&mut self, process: usize, leaf: u32, sums: &LocalSums, survivors: &ByBirth) {
+        let number = |key: &crate::slots::LocalKey| {
             self.keys.number(Key {
                 process: process as u32,
                 stack: key.stack,
@@ -172,9 +182,11 @@ impl Shared {
                 size: key.size,
             })
         };
-        let keys: Vec<KeyId> = sums.rows().map(|(key, _)| number(key)).collect();
-        self.leaves.entry(leaf).or_default().add(leaf, sums, &keys);
+        let keys: Vec<KeyId> = sums.keys().iter().map(number).collect();
+        self.leaves.entry(leaf).or_default().add(sums, survivors, &keys);
         self.survivors.add(leaf, sums, &keys);
+        self.ages.add(leaf, sums, survivors);
+        self.step_ages.add(survivors, &keys);
     }
 }
 
@@ -185,11 +197,13 @@ impl<H: History> Pass<'_, H> {
 
     fn chunk(&self, (number, facts): &(usize, ChunkFacts), scratch: &mut ChunkScratch<H::Scratch>) {
         let (process, clock) = (facts.process, &self.clocks[facts.process]);
-        let ticks = self.ticks[process].get_or_init(|| LeafTicks::new(self.axis, clock));
+        let (leaves, ages) =
+            self.ticks[process].get_or_init(|| (LeafTicks::new(self.axis, clock), AgeTicks::new(clock)));
         let ChunkScratch { events, sums, segments, notes } = scratch;
         let leave = |leaf: u32, sums: &mut LocalSums| {
             if !sums.is_empty() {
-                self.shared().add(process, leaf, sums);
+                let survivors = sums.by_birth();
+                self.shared().add(process, leaf, sums, &survivors);
                 sums.clear();
             }
         };
@@ -197,7 +211,7 @@ impl<H: History> Pass<'_, H> {
             Ok(events) => {
                 let mean_of = |rate| self.rates.mean(process, rate);
                 let cutter = self.heap.cutter(*number, segments);
-                let pass = ChunkPass::new(facts, ticks, (sums, notes), cutter, leave);
+                let pass = ChunkPass::new(facts, (leaves, ages), (sums, notes), cutter, leave);
                 pass.run(events, &mean_of).is_err()
             }
             Err(_) => true,

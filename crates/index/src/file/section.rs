@@ -20,8 +20,8 @@ pub(crate) enum Kind {
     Died = 6,
     /// Each block of a leaf that was freed in a later one; a leaf may have several such sections.
     Survivors = 7,
-    /// By key, what was freed in a leaf before its thread allocated another block.
-    Temporary = 8,
+    /// By class of lifetimes and key, what was freed in the leaf of its birth.
+    Young = 8,
     /// By key, what was allocated in a step.
     StepBorn = 9,
     /// By step of birth and key, what was freed in a step.
@@ -38,10 +38,18 @@ pub(crate) enum Kind {
     Lost = 15,
     /// Numbers of the chunks that could not be read, or not to their end.
     Damaged = 16,
+    /// By class of lifetimes and key, what was born in a step and freed; a step may have several such sections.
+    StepAges = 17,
+    /// By leaf of birth and class of lifetimes, what was freed, of all keys.
+    Ages = 18,
+    /// By leaf, what was allocated, of all keys.
+    Allocated = 19,
+    /// By leaf of death, in a step, and leaf of birth, what was freed, of all keys.
+    Deaths = 20,
 }
 
 impl Kind {
-    const ALL: [Kind; 17] = [
+    const ALL: [Kind; 21] = [
         Kind::Trace,
         Kind::Axis,
         Kind::Processes,
@@ -50,7 +58,7 @@ impl Kind {
         Kind::Born,
         Kind::Died,
         Kind::Survivors,
-        Kind::Temporary,
+        Kind::Young,
         Kind::StepBorn,
         Kind::StepDied,
         Kind::Steps,
@@ -59,6 +67,10 @@ impl Kind {
         Kind::Notes,
         Kind::Lost,
         Kind::Damaged,
+        Kind::StepAges,
+        Kind::Ages,
+        Kind::Allocated,
+        Kind::Deaths,
     ];
 
     /// The kind of this number.

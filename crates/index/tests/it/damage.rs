@@ -2,7 +2,9 @@
 
 use crate::histories::{Random, Step, alloc, free, mark};
 use crate::resealed::index_of;
-use heapscribe_index::{BuildOptions, Death, Events, Index, IndexError, Question, Span, TraceId, build};
+use heapscribe_index::{
+    Bounds, BuildOptions, Death, Events, Index, IndexError, Key, Question, Span, TraceId, build,
+};
 
 const TRACE: TraceId = TraceId { bytes: 0, checksum: 0 };
 
@@ -29,7 +31,28 @@ fn ask_all(file: Vec<u8>, of: &Random) -> Result<Vec<i64>, IndexError> {
     let noted = noted.map(|notes| Ok(notes?.map_or(0, |notes| notes.len()) as i64)).collect::<Vec<_>>();
     let figures = peak.into_iter().map(Ok).chain(noted);
     let answers = questions.iter().map(|question| Ok(index.ask(question, &events)?.total().bytes));
-    figures.chain(answers).collect()
+    figures.chain(answers).chain(lifetimes(&index, &questions, &events)?.into_iter().map(Ok)).collect()
+}
+
+/// Totals and lifetimes, from each kind of section that has any.
+fn lifetimes(
+    index: &Index<Vec<u8>>,
+    questions: &[Question],
+    events: &Events<'_, Random>,
+) -> Result<Vec<i64>, IndexError> {
+    let is_wanted = |key: &Key| key.thread != 9;
+    let mut all: Vec<i64> = index.totals(questions, None, events)?.iter().map(|total| total.bytes).collect();
+    for moments in [vec![0, u64::MAX], vec![0, 150, 290]] {
+        for is_wanted in [None, Some(&is_wanted as &(dyn Fn(&Key) -> bool + Sync))] {
+            let map = index.age_map(&Bounds::new(moments.clone()), is_wanted, events)?;
+            all.extend(map.born.iter().chain(map.freed.iter().flatten()).map(|amount| amount.bytes));
+        }
+    }
+    let age = Span { from_ns: 0, to_ns: 100 };
+    for born in [Span::ALL, Span { from_ns: 105, to_ns: 290 }] {
+        all.extend(index.aged(&born, &Span::ALL, &age, events)?.map(|sums| sums.total().bytes));
+    }
+    Ok(all)
 }
 
 #[test]
@@ -63,7 +86,12 @@ fn hostile_sections_are_refused_or_answered() {
     let hostile = [
         section(9, &rows(1, &[8, 1, 8], &[0xff; 17])),
         section(6, &rows(2, &[4, 8, 1, 1], &[0xff; 28])),
-        section(7, &rows(1, &[8, 8, 8, 8, 8], &[0xff; 40])),
+        section(7, &rows(1, &[8, 8, 8, 8, 8, 8], &[0xff; 48])),
+        section(8, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
+        section(17, &rows(2, &[8, 1, 8, 8], &[0xff; 50])),
+        section(18, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
+        section(19, &rows(4, &[8, 8], &[0xff; 64])),
+        section(20, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
         section(5, &rows(u64::MAX, &[1, 0, 0], &[0])),
         section(3, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
         section(12, &rows(1, &[4, 4, 8, 8, 8, 8, 8], &[0xff; 48])),

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::ages::check_ages;
 use crate::histories::{Action, Random, Step};
 use heapscribe_analyze::moments::of_name;
 use heapscribe_analyze::{
     HeapOverTime, Highest, Options, ProcessStep, extent, heap_within, lost_in_chunks, over_time,
 };
 use heapscribe_index::{
-    AgeMap, Amount, BuildOptions, Columns, Death, Density, Events, Index, Key, Question, SizeClass, Span,
-    TraceId, build,
+    Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, SizeClass, Span, TraceId, build,
 };
 use heapscribe_wire::record::Note;
 use proptest::prelude::*;
@@ -141,45 +141,6 @@ fn check_notes(random: &Random, index: &Index<Vec<u8>>, notes_max: usize) {
     assert_eq!(index.notes(b"another").unwrap(), Some(Vec::new()));
 }
 
-/// Ages are those of each block, whether they are asked for or added up by time.
-fn check_ages(random: &Random, events: &Events<'_, Random>, born: Span, died: Span) {
-    let begins_ns = [0, 3, 40, 500];
-    let columns = Columns { begin_ns: born.from_ns.min(2_000), step_ns: 37, count: 9 };
-    let column = |ns: u64| ns.checked_sub(columns.begin_ns).map(|ns| (ns / 37) as usize).filter(|at| *at < 9);
-    let map = events.age_map(&columns, &begins_ns, &|key: &Key| key.thread != 2);
-    let mut expected =
-        AgeMap { born: vec![Amount::default(); 9], freed: vec![vec![Amount::default(); 9]; 4] };
-    for (key, size, born_ns, died) in random.ages().filter(|(key, ..)| key.thread != 2) {
-        let (Some(at), amount) = (column(born_ns), Amount::new(1, size)) else { continue };
-        expected.born[at].add(amount);
-        if let Some((_, age_ns)) = died {
-            let age = begins_ns.iter().rposition(|begin_ns| *begin_ns <= age_ns).unwrap();
-            expected.freed[age][at].add(amount);
-        }
-        assert!(key.process < 2);
-    }
-    assert_eq!(map, expected);
-    for of in [Density::Allocated, Density::Freed] {
-        let mut cells = vec![Amount::default(); 9];
-        for (key, size, born_ns, died) in random.ages() {
-            let ns = if of == Density::Allocated { Some(born_ns) } else { died.map(|(ns, _)| ns) };
-            if let Some(at) = ns.and_then(column).filter(|_| key.stack.0 != 1) {
-                cells[at].add(Amount::new(1, size));
-            }
-        }
-        assert_eq!(events.density(&columns, of, &|key: &Key| key.stack.0 != 1), cells, "{of:?}");
-    }
-    let mut sums = BTreeMap::<Key, Amount>::new();
-    for (key, size, born_ns, died_ns) in random.ages() {
-        let Some((ns, age_ns)) = died_ns else { continue };
-        if born.contains(born_ns) && died.contains(ns) && (3..40).contains(&age_ns) {
-            sums.entry(key).or_default().add(Amount::new(1, size));
-        }
-    }
-    let found: BTreeMap<Key, Amount> = events.aged(&born, &died, &(3..40)).into_iter().collect();
-    assert_eq!(found, sums, "{born:?} {died:?}");
-}
-
 /// What a heap gives follows from the size of each block.
 fn check_given(random: &Random, events: &Events<'_, Random>, question: &Question) {
     let given = |size: u64| size + 7;
@@ -245,6 +206,11 @@ fn answers_over_many_leaves_are_those_of_a_replay() {
         let found: BTreeMap<Key, Amount> =
             sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
         assert_eq!(found, random.answer(&question), "{question:?}");
+        assert_eq!(index.totals(&[question], None, &events).unwrap(), [sums.total()], "{question:?}");
+        if let Question { born, death: Death::In(died) } = question {
+            check_ages(&random, &index, &events, born, died);
+        }
+        check_ages(&random, &index, &events, question.born, Span::ALL);
     }
 }
 
@@ -285,6 +251,9 @@ macro_rules! answers_are_those_of_a_replay {
                 let questions: Vec<Question> = questions.into_iter().map(question).collect();
                 let mut together = Vec::new();
                 index.ask_each(&questions, &events, &mut |number, sums| together.push((number, sums))).unwrap();
+                let totals = index.totals(&questions, None, &events).unwrap();
+                let is_wanted = |key: &Key| key.process != 1;
+                let of_some = index.totals(&questions, Some(&is_wanted), &events).unwrap();
                 for (number, question) in questions.into_iter().enumerate() {
                     if number < 6 && !question.born.is_empty() && question.born.to_ns != u64::MAX {
                         check_part(&random, index.heap().unwrap().peak, question.born.from_ns, question.born.to_ns);
@@ -293,7 +262,7 @@ macro_rules! answers_are_those_of_a_replay {
                         check_given(&random, &events, &question);
                     }
                     if let Question { born, death: Death::In(died) } = question {
-                        check_ages(&random, &events, born, died);
+                        check_ages(&random, &index, &events, born, died);
                     }
                     prop_assert_eq!(&together[number], &(number, index.ask(&question, &events).unwrap()));
                     let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
@@ -302,6 +271,10 @@ macro_rules! answers_are_those_of_a_replay {
                     let mut whole = Amount::default();
                     expected.values().for_each(|amount| whole.add(*amount));
                     prop_assert_eq!(sums.total(), whole, "{:?} {:?}", question, index.axis());
+                    prop_assert_eq!(totals[number], whole, "{:?} {:?}", question, index.axis());
+                    let mut some = Amount::default();
+                    expected.iter().filter(|(key, _)| is_wanted(key)).for_each(|(_, amount)| some.add(*amount));
+                    prop_assert_eq!(of_some[number], some, "{:?} {:?}", question, index.axis());
                     if !index.is_coarse() {
                         let found: BTreeMap<Key, Amount> =
                             sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();

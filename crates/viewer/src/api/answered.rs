@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use heapscribe_analyze::answer::{Amount, Stack};
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_convert::ranges::{ByKey, Ranges};
-use heapscribe_index::{Death, Question, SizeClass, Span};
+use heapscribe_index::{Death, Key, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
@@ -84,14 +84,12 @@ pub(super) fn totals<H: History>(
     reject_coarse(ranges, blocks)?;
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
     let asked: Vec<Question> = questions.iter().map(|blocks| question(ranges, blocks, None)).collect();
-    let mut totals = vec![Amount::default(); questions.len()];
-    ranges.ask_each(&asked, &mut |number, answer| {
-        let sums = answer.sums.iter();
-        for (_, amount) in sums.filter(|(key, _)| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key))) {
-            totals[number].add(&plain(*amount));
-        }
-    });
-    Ok(totals)
+    let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
+    let totals = match wanted.is_all() {
+        true => ranges.totals(&asked, None),
+        false => ranges.totals(&asked, Some(&is_wanted)),
+    };
+    Ok(totals.into_iter().map(plain).collect())
 }
 
 /// Sizes and threads that are not known cannot be asked for.
@@ -128,7 +126,7 @@ fn aged<H: History>(
             return Err(NoAnswer::Refused(why.to_owned()));
         }
     };
-    Ok(ranges.aged(&question.born, &died, &(from_ns..to_ns)))
+    Ok(ranges.aged(&question.born, &died, &Span { from_ns, to_ns }))
 }
 
 /// The question, with moments as the recording's clock has them.

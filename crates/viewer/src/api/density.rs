@@ -1,7 +1,7 @@
 //! What was allocated or freed in each of many short stretches of time, cells of 20 ms and less: bursts and pauses that a
 //! curve of live bytes does not show.
 
-use heapscribe_index::{Amount, Columns, Density};
+use heapscribe_index::{Amount, Columns, Density, Key};
 use serde::Serialize;
 
 use super::answered::NoAnswer;
@@ -39,8 +39,12 @@ pub(super) fn density(viewer: &Viewer<'_>, ask: &Ask) -> Result<DensityCells, No
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
     let is_freed = ask.blocks.show == Show::Freed;
     let of = if is_freed { Density::Freed } else { Density::Allocated };
-    let is_wanted = |key: &_| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
-    let Some(sums) = ranges.density(&columns, of, &is_wanted) else {
+    let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
+    let sums = match wanted.is_all() {
+        true => ranges.density(&columns, of, None),
+        false => ranges.density(&columns, of, Some(&is_wanted)),
+    };
+    let Some(sums) = sums else {
         return Err(NoAnswer::Refused(MANY.to_owned()));
     };
     let cells = cells(&sums, ask.look.unit);

@@ -1,20 +1,19 @@
 //! A map of lifetimes: blocks by when they were allocated and how long they lived.
 
-use heapscribe_index::{AgeMap, Columns};
+use heapscribe_index::{AGES_NS, AgeMap, Key};
 use serde::Serialize;
 
 use super::answered::NoAnswer;
 use super::ask::Ask;
 use super::viewer::Viewer;
 use super::wanted::Wanted;
-use crate::model::{AGE_COLUMNS, AGES_NS, Unit, plain};
+use crate::model::{AGE_COLUMNS, Unit, plain};
 
 /// Rows of ages, each with a cell for each column of time.
 #[derive(Serialize, Default)]
 pub(super) struct AgeRows {
-    from_ns: u64,
-    step_ns: u64,
-    columns: usize,
+    /// Where columns begin, and the last one ends, ns from the start.
+    moments_ns: Vec<u64>,
     /// Where each row begins; the last one has no end.
     ages_ns: Vec<u64>,
     /// `freed[row][column]`: bytes or blocks, whichever is asked for.
@@ -23,32 +22,33 @@ pub(super) struct AgeRows {
     left: Vec<u64>,
 }
 
-/// Reads the events from the begin of the range on.
+/// Adds them up.
 pub(super) fn lifetimes(viewer: &Viewer<'_>, ask: &Ask) -> Result<AgeRows, NoAnswer> {
     let refused = || NoAnswer::Refused("nothing is known of lifetimes here".to_owned());
     let ranges = viewer.ranges.as_ref().ok_or_else(refused)?;
     let extent = ranges.extent();
-    let from_ns = ask.blocks.from_ns.unwrap_or(0).min(extent.duration_ns);
-    let to_ns = ask.blocks.to_ns.unwrap_or(u64::MAX).min(extent.duration_ns.saturating_add(1));
-    let step_ns = to_ns.saturating_sub(from_ns).div_ceil(AGE_COLUMNS).max(1);
-    let count = to_ns.saturating_sub(from_ns).div_ceil(step_ns) as usize;
-    let columns = Columns { begin_ns: extent.begin_ns.saturating_add(from_ns), step_ns, count };
+    // The end of a range is not in it, but the end of the recording is.
+    let to_ns = ask.blocks.to_ns.filter(|ns| *ns < extent.duration_ns);
+    let time = ranges.span(ask.blocks.from_ns.filter(|ns| *ns != 0), to_ns);
+    let bounds = ranges.age_bounds(&time, AGE_COLUMNS);
     let stacks = viewer.stacks()?;
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
-    let is_wanted = |key: &_| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
-    let map = ranges.age_map(&columns, AGES_NS, &is_wanted);
-    Ok(rows(&map, ask.look.unit, from_ns, step_ns))
+    let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
+    let map = match wanted.is_all() {
+        true => ranges.age_map(&bounds, None),
+        false => ranges.age_map(&bounds, Some(&is_wanted)),
+    };
+    let from_start = |ns: &u64| ns.saturating_sub(extent.begin_ns).min(extent.duration_ns.saturating_add(1));
+    Ok(rows(&map, ask.look.unit, bounds.moments_ns().iter().map(from_start).collect()))
 }
 
-fn rows(map: &AgeMap, unit: Unit, from_ns: u64, step_ns: u64) -> AgeRows {
+fn rows(map: &AgeMap, unit: Unit, moments_ns: Vec<u64>) -> AgeRows {
     let row = |amounts: &Vec<_>| amounts.iter().map(|amount| unit.of(plain(*amount))).collect();
     let freed: Vec<Vec<u64>> = map.freed.iter().map(row).collect();
     let born: Vec<u64> = row(&map.born);
     let freed_of = |column: usize| freed.iter().map(|row| row[column]).sum::<u64>();
     AgeRows {
-        from_ns,
-        step_ns,
-        columns: born.len(),
+        moments_ns,
         ages_ns: AGES_NS.to_vec(),
         left: born.iter().enumerate().map(|(column, born)| born.saturating_sub(freed_of(column))).collect(),
         freed,

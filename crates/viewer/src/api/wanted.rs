@@ -27,6 +27,14 @@ impl<'a> Wanted<'a> {
         self.tips.is_none()
     }
 
+    /// Whether all are.
+    pub(super) fn is_all(&self) -> bool {
+        let Blocks { process, thread, size_bytes, larger_bytes, .. } = self.blocks;
+        let is_any_key =
+            process.is_none() && thread.is_none() && size_bytes.is_none() && larger_bytes.is_none();
+        is_any_key && self.is_any_name()
+    }
+
     /// Whether those are that are counted under this.
     pub(super) fn has_key(&self, key: &Key) -> bool {
         let Blocks { process, thread, size_bytes, larger_bytes, .. } = self.blocks;

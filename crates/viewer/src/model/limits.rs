@@ -18,33 +18,6 @@ pub(crate) const SOURCE_LINES_AROUND: usize = 200;
 pub(crate) const SOURCE_LINE_CHARS_MAX: usize = 1_000;
 /// Columns of the map of lifetimes.
 pub(crate) const AGE_COLUMNS: u64 = 120;
-/// Where its rows begin, ns: two of them are a tenfold of time.
-pub(crate) const AGES_NS: &[u64] = &[
-    0,
-    100,
-    300,
-    1_000,
-    3_000,
-    10_000,
-    30_000,
-    100_000,
-    300_000,
-    1_000_000,
-    3_000_000,
-    10_000_000,
-    30_000_000,
-    100_000_000,
-    300_000_000,
-    1_000_000_000,
-    3_000_000_000,
-    10_000_000_000,
-    30_000_000_000,
-    100_000_000_000,
-    300_000_000_000,
-    1_000_000_000_000,
-    3_000_000_000_000,
-    10_000_000_000_000,
-];
 /// Columns of the map of density, and cells of each of them: more cannot be told apart on a screen.
 pub(crate) const DENSITY_COLUMNS: u64 = 200;
 pub(crate) const DENSITY_CELLS: u64 = 50;

@@ -86,7 +86,7 @@ async function checkScale(check) {
 }
 
 async function checkLifetimes(call, check) {
-  const ages = { from_ns: 100, step_ns: 10, columns: 3, ages_ns: [0, 100, 300], freed: [[0, 0, 0], [1, 0, 2], [0, 5, 0]], left: [0, 0, 9] };
+  const ages = { moments_ns: [100, 110, 120, 130], ages_ns: [0, 100, 300], freed: [[0, 0, 0], [1, 0, 2], [0, 5, 0]], left: [0, 0, 9] };
   const named = (await call("lifetimes.js", "rowsOf", ages)).map(({ cells }) => cells);
   assert.deepEqual(named, [[0, 0, 9], [0, 5, 0], [1, 0, 2]]);
   const rows = [{ from: 0, to: 0 }, { from: 300, to: 900 }, { from: 100, to: 300 }];
@@ -94,6 +94,9 @@ async function checkLifetimes(call, check) {
   for (const [top, bottom, question] of [[0, 0, { show: "left", age: "" }], [2, 2, { show: "allocated", age: "100.300" }], [1, 2, { show: "allocated", age: "100.900" }]]) {
     await check("lifetimes.js", "questionOf", [ages, rows, { left: 1, right: 2, top, bottom }], { ...range, ...question });
   }
+  for (const [x, column] of [[0, 0], [9, 0], [10, 1], [29, 2], [30, 2]]) await check("lifetimes.js", "columnAt", [ages, 30, x], column);
+  const uneven = { moments_ns: [0, 10, 90, 100], left: [0, 0, 0] };
+  for (const [x, column] of [[9, 0], [10, 1], [89, 1], [90, 2]]) await check("lifetimes.js", "columnAt", [uneven, 100, x], column);
   await check("lifetimes.js", "rowName", [{ from: 300, to: 1000 }], "300 ns to 1 us");
 }
 

@@ -1,0 +1,160 @@
+//! What happened in each of many short stretches of time: bursts and pauses, which sums of leaves do not show.
+
+use std::ops::{ControlFlow, Range};
+
+use heapscribe_analyze::input::{Clock, History};
+use heapscribe_wire::record::Event;
+
+use super::edges::{Events, TimedChunk};
+use super::fold::amount;
+use crate::amount::Amount;
+use crate::key::{Key, SizeClass};
+use crate::question::Span;
+use crate::slots::{LocalKey, Slots};
+
+/// Equal stretches of time, from one moment on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Columns {
+    /// When the first one begins, ns.
+    pub begin_ns: u64,
+    /// How long each is, ns.
+    pub step_ns: u64,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Columns {
+    /// The one of a moment.
+    pub(super) fn of(&self, ns: u64) -> Option<usize> {
+        let column = (ns.checked_sub(self.begin_ns)? / self.step_ns.max(1)) as usize;
+        (column < self.count).then_some(column)
+    }
+
+    /// All of them.
+    pub fn time(&self) -> Span {
+        Span { from_ns: self.begin_ns, to_ns: self.begins_ns(self.count) }
+    }
+
+    fn begins_ns(&self, column: usize) -> u64 {
+        self.begin_ns.saturating_add(self.step_ns.saturating_mul(column as u64))
+    }
+}
+
+/// What is counted over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Density {
+    /// Blocks when they were allocated.
+    Allocated,
+    /// Blocks when they were freed.
+    Freed,
+}
+
+impl<H: History> Events<'_, H> {
+    /// Adds up in each column what was allocated in it, or what was freed in it, whenever that was allocated: blocks of the
+    /// keys that are wanted, of all where none are told.
+    pub fn density(
+        &self,
+        columns: &Columns,
+        of: Density,
+        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
+    ) -> Vec<Amount> {
+        let sums = self.runs(&columns.time(), |run| {
+            let (mut sums, mut scratch) = (vec![Amount::default(); columns.count], H::Scratch::default());
+            run.iter().for_each(|chunk| {
+                let mut wanted = Wanted { chunk, is_wanted, slots: Slots::default(), known: Vec::new() };
+                self.add_chunk(chunk, (columns, of), &mut wanted, (&mut sums, &mut scratch));
+            });
+            sums
+        });
+        sums.into_iter().fold(vec![Amount::default(); columns.count], |mut all, more| {
+            all.iter_mut().zip(more).for_each(|(sum, amount)| sum.add(amount));
+            all
+        })
+    }
+
+    fn add_chunk(
+        &self,
+        chunk: &TimedChunk,
+        (columns, of): (&Columns, Density),
+        wanted: &mut Wanted<'_>,
+        (sums, scratch): (&mut [Amount], &mut H::Scratch),
+    ) {
+        let own_thread = chunk.facts.thread;
+        let mut cursor = Cursor::new(columns, &self.clocks[chunk.facts.process]);
+        self.each_event(chunk, scratch, |ticks, event, scale| {
+            let changes = scale.changes(event, ticks);
+            let (block, thread) = match (of, event) {
+                (Density::Allocated, _) => (changes.allocated, own_thread),
+                (Density::Freed, Event::Free { block, .. } | Event::Realloc { old: block, .. }) => {
+                    (changes.freed, block.birth_thread.map_or(own_thread, |thread| thread.0))
+                }
+                (Density::Freed, _) => (None, own_thread),
+            };
+            if let Some(block) = block
+                && let Some(column) = cursor.column(ticks)
+                && wanted.has(LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) })
+            {
+                sums[column].add(amount(&block));
+            }
+            ControlFlow::Continue(())
+        });
+    }
+}
+
+/// Which keys of a chunk are wanted: each is looked at once.
+struct Wanted<'a> {
+    chunk: &'a TimedChunk,
+    is_wanted: Option<&'a (dyn Fn(&Key) -> bool + Sync)>,
+    slots: Slots,
+    known: Vec<bool>,
+}
+
+impl Wanted<'_> {
+    #[inline(always)]
+    fn has(&mut self, key: LocalKey) -> bool {
+        let Some(is_wanted) = self.is_wanted else { return true };
+        let slot = self.slots.number(key);
+        if slot == self.known.len() {
+            let LocalKey { stack, thread, size } = key;
+            self.known.push(is_wanted(&Key {
+                process: self.chunk.facts.process as u32,
+                stack,
+                thread,
+                size,
+            }));
+        }
+        self.known[slot]
+    }
+}
+
+/// The column of the last event: most that follow are in it, too, and their time in ticks need not become ns.
+struct Cursor<'a> {
+    columns: &'a Columns,
+    clock: &'a Clock,
+    ticks: Range<u64>,
+    column: Option<usize>,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(columns: &'a Columns, clock: &'a Clock) -> Cursor<'a> {
+        Cursor { columns, clock, ticks: 0..0, column: None }
+    }
+
+    #[inline(always)]
+    fn column(&mut self, ticks: u64) -> Option<usize> {
+        if !self.ticks.contains(&ticks) {
+            self.go_to(ticks);
+        }
+        self.column
+    }
+
+    #[cold]
+    fn go_to(&mut self, ticks: u64) {
+        self.column = self.columns.of(self.clock.ns(ticks));
+        let begins = |column| self.clock.first_tick_at(self.columns.begins_ns(column));
+        self.ticks = match self.column {
+            Some(column) => begins(column)..begins(column + 1),
+            None => ticks..ticks.saturating_add(1),
+        };
+    }
+}
