@@ -2,8 +2,8 @@
 //
 //   node latency.mjs chromium PROFILE ADDRESS [TIMES [quick]]
 //
-// Prints a table of medians of TIMES (20) measurements; the machine's load stands beside them. `quick` neither waits for
-// findings nor asks for lifetimes, which read all events: of a very large trace they take minutes.
+// Prints a table of medians of TIMES (20) measurements; the machine's load stands beside them. `quick` does not wait for
+// findings, for which all events are read: of a very large trace they take minutes.
 import { readFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { chromium } from "./chromium.mjs";
@@ -22,10 +22,17 @@ const box = (id) => run(`(({ x, y, width }) => ({ x, y, width }))(document.getEl
 const set = (name, value) => run(`{ const f = document.querySelector('[name="${name}"]'); f.value = ${JSON.stringify(value)}; f.dispatchEvent(new Event("change")); }`);
 const tab = (view) => run(`document.getElementById("tab-${view}").click()`);
 
-/** Measures something so many times, in ms by the clock; what is done is different each time, so that no answer is known. */
-async function measure(name, act, count = Number(times)) {
+/**
+ * Measures something so many times, in ms by the clock; what is done is different each time, so that no answer is known.
+ * What is done before it each time is not measured.
+ */
+async function measure(name, act, count = Number(times), before = undefined) {
   const all = [];
   for (let n = 0; n < count; n += 1) {
+    if (before) {
+      await before(n);
+      await run(SETTLED);
+    }
     const begin = performance.now();
     await act(n);
     await run(SETTLED);
@@ -76,24 +83,17 @@ try {
   await run(SETTLED);
   const trees = ["callers", "callees"];
   await measure("callers, callees", (n) => set("tree", trees[n % 2]));
-  await measure("generations", async (n) => {
+  const ofRange = (name, from, to) => measure(name, () => tab(name), Number(times) / 2, async (n) => {
     await tab("flame");
     await run(SETTLED);
-    await drag(at(0.01 + n * 0.02), at(0.5 + n * 0.02), y);
-    await tab("generations");
-  }, Number(times) / 4);
-  await measure("density", async (n) => {
-    await tab("flame");
-    await run(SETTLED);
-    await drag(at(0.9 + n * 0.001), at(0.91), y);
-    await tab("density");
-  }, Number(times) / 4);
-  if (!isQuick) await measure("lifetimes", async (n) => {
-    await tab("flame");
-    await run(SETTLED);
-    await drag(at(0.9 + n * 0.005), at(0.99), y);
-    await tab("lifetimes");
-  }, Number(times) / 4);
+    await drag(at(from(n)), at(to(n)), y);
+  });
+  await ofRange("generations", (n) => 0.01 + n * 0.02, (n) => 0.5 + n * 0.02);
+  await ofRange("density", (n) => 0.9 + n * 0.0005, () => 0.91);
+  await ofRange("lifetimes", (n) => 0.1 + n * 0.005, (n) => 0.9 - n * 0.005);
+  await set("with", "dict");
+  await run(SETTLED);
+  await measure("lifetimes of a filter", (n) => set("with", "abcdefghijklmnopqrst"[n % 20]), Number(times) / 2);
   await page("HeapProfiler.collectGarbage");
   await page("Performance.enable");
   const { metrics } = await page("Performance.getMetrics");
