@@ -7,94 +7,24 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use heapscribe_analyze::answer::{Frame, NodeId};
+use heapscribe_analyze::answer::{Frame, InterpretedFunction, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
-use heapscribe_wire::language::Language;
 use heapscribe_wire::real_time_rules::fits;
 
 use crate::call_paths;
-use crate::system_libraries::is_system_library;
 use crate::thin_main;
 
-/// What functions of the standard libraries begin with, their short names.
-const NAMES: [&str; 23] = [
-    "Builtins_",
-    "JavaCalls::",
-    "Java_java_",
-    "Java_jdk_",
-    "Java_sun_",
-    "java.",
-    "jdk.",
-    "jni_",
-    "node::",
-    "sun.",
-    "v8::",
-    "std::",
-    "__gnu_cxx::",
-    "__cxxabiv1::",
-    "operator new",
-    "operator delete",
-    "core::",
-    "alloc::",
-    "hashbrown::",
-    "__rust",
-    "__libc_",
-    "__rdl_",
-    "iterator",
-];
+mod libraries;
+
+use libraries::is_language;
+pub use libraries::passes_on;
+pub(crate) use libraries::{is_library, is_wrapper};
 
 /// Operators that only ask for memory.
 const OPERATORS: [&str; 2] = ["operator new", "operator delete"];
 
-/// The functions that start programs and threads.
-const STARTS: [&str; 6] = ["_start", "start_thread", "clone", "clone3", "__clone", "__clone3"];
-
-/// Parts of the paths of source files that a library brought.
-const SOURCES: [&str; 7] = [
-    "node:",
-    "/rustc/",
-    "/rustlib/src/",
-    "/.cargo/registry/",
-    "/usr/include/",
-    "/usr/lib/gcc/",
-    "/include/c++/",
-];
-
 /// Frames of a library that are enough to know whether its functions have names.
 const FRAMES_LOOKED_AT: usize = 10_000;
-
-/// What the names of functions have in them that pass a request on.
-const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
-
-/// Functions of interpreters that only ask for memory for an object, of whatever kind.
-const HELPERS: [&str; 26] = [
-    "PyBytes_FromStringAndSize",
-    "PyList_New",
-    "PyTuple_New",
-    "PyUnicode_New",
-    "_PyBytes_FromSize",
-    "_PyBytes_Resize",
-    "arena_map_get",
-    "dictresize",
-    "list_resize",
-    "new_arena",
-    "new_keys_object",
-    "resize_compact",
-    "tuple_alloc",
-    "unicode_resize",
-    "_PyObject_New",
-    "_PyObject_NewVar",
-    "_PyObject_GC_New",
-    "_PyObject_GC_NewVar",
-    "Perl_more_bodies",
-    "Perl_more_sv",
-    "Perl_newSV",
-    "Perl_sv_upgrade",
-    "S_new_SV",
-    "Perl_sv_grow",
-    "Perl_sv_grow_fresh",
-    "S_new_body",
-];
 
 /// Functions that are stepped over besides the built-in ones: their short names, with * and ?.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -108,41 +38,6 @@ impl Folded {
             self.0.iter().any(|pattern| fits(pattern.as_bytes(), name.as_bytes()))
         }
     }
-}
-
-/// Whether a frame is a library's.
-pub(crate) fn is_library(frame: &NamedFrame) -> bool {
-    is_language(frame) || frame.module.as_deref().is_some_and(is_system_library)
-}
-
-/// Whether a frame is of a library of the language, wherever its code lies.
-fn is_language(frame: &NamedFrame) -> bool {
-    let by_name = frame.function.as_deref().is_some_and(|function| {
-        let name = short(function);
-        STARTS.contains(&name.as_str()) || NAMES.iter().any(|prefix| name.starts_with(prefix))
-    });
-    let by_source = frame.file.as_deref().is_some_and(|file| {
-        SOURCES.iter().any(|part| file.contains(part)) || frame.language.is_some() && is_pythons(file)
-    });
-    // A part of the runtime that compiled code while the program ran.
-    let is_runtime = frame.language == Some(Language(0));
-    by_name || by_source || is_runtime
-}
-
-/// Python's own modules, and those that were installed for it.
-fn is_pythons(file: &str) -> bool {
-    file.starts_with("<frozen ") || file.contains("/lib/python3")
-}
-
-/// Whether a function only passes a request on to malloc, by its name.
-pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
-    frame.function.as_deref().is_some_and(passes_on)
-}
-
-/// Whether a function of this name only passes a request on to malloc.
-pub fn passes_on(function: &str) -> bool {
-    let name = short(function).to_ascii_lowercase();
-    WRAPPERS.iter().any(|part| name.contains(part)) || HELPERS.contains(&function)
 }
 
 fn is_own(frame: &NamedFrame, folded: &Folded, libraries: &BTreeSet<String>) -> bool {
@@ -237,6 +132,10 @@ impl<'a> OwnCallers<'a> {
     /// Stepping over more functions than the built-in ones.
     pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
         let mut own = OwnCallers::without_libraries(names, folded);
+        // What a script calls is no library of its own, and the interpreter is none of a `main` that only starts it.
+        if names.tree().modules.iter().any(|module| InterpretedFunction::of_path(&module.path).is_some()) {
+            return own;
+        }
         let found = thin_main::libraries(&call_paths::of(names, |node, frame| {
             let of = own.in_node(node, frame)?;
             Some((of.function, names.lines_of(frame)[of.line].function.is_some()))

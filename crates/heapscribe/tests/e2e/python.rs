@@ -99,12 +99,42 @@ fn a_leak_of_a_web_handler_is_named_by_its_line() {
     };
     let first = report(&[]);
     assert!(first.contains("Handler.render at python_web.py:14"), "{first}");
+    let picture = place.path("peak.svg");
+    assert!(heapscribe().arg("flame").arg(&trace).arg("-o").arg(&picture).output().unwrap().status.success());
+    assert!(fs::read_to_string(picture).unwrap().contains("python_web.py:14"), "no line in the flame graph");
     assert!(!report(&["--full"]).contains("_PyEval_EvalFrameDefault"));
     assert!(report(&["--full", "--native"]).contains("_PyEval_EvalFrameDefault"));
 
     let native = run.options(["--no-interpreter-frames"]);
     assert_eq!(native.recorded().code, 0);
     assert!(!report(&["--full"]).contains("Handler.render"));
+}
+
+/// A table of pandas is kept by the script that asked for it, not by the compiled code of numpy.
+#[test]
+fn a_leak_of_an_installed_package_is_that_of_the_script() {
+    let Some(python) = pythons().pop() else {
+        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
+    };
+    let place = Place::new();
+    let packages = place.path("lib/site-packages/columns");
+    fs::create_dir_all(&packages).unwrap();
+    let library = packages.join("columns.cpython-311-x86_64-linux-gnu.so");
+    fs::rename(place.library("installed.c", "columns.so", &["-O1"]), &library).unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_installed.py");
+    let run = Run::new(&place, &python.program).args([program.as_os_str(), library.as_os_str()]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let said = heapscribe().arg("report").arg(run.trace()).output().unwrap();
+    let first = String::from_utf8(said.stdout).unwrap();
+    assert!(first.contains("load at python_installed.py:12"), "{first}");
+    assert!(!first.contains("new_column"), "{first}");
+    let picture = place.path("leaked.svg");
+    let drawn =
+        heapscribe().arg("flame").arg(run.trace()).args(["--metric", "leaked", "-o"]).arg(&picture).output();
+    assert!(drawn.unwrap().status.success());
+    let picture = fs::read_to_string(picture).unwrap();
+    assert!(picture.contains("python_installed.py:12"), "no line in the flame graph");
 }
 
 /// Objects of 233 bytes, which Python keeps in arenas of its own: 50,000 more of them are 50,000 more blocks or none.

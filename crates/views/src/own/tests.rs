@@ -40,6 +40,9 @@ fn libraries_are_known_by_place_and_by_name() {
     check("lua_newuserdata", "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "", false);
     check("PyList_New", "/usr/bin/python3.11", "", false);
     check("", "/usr/bin/perl", "", false);
+    check("PyDataMem_UserNEW", "/home/me/venv/lib/python3.11/site-packages/numpy/multiarray.so", "", true);
+    check("dgemm_", "/opt/conda/site-packages/numpy.libs/libopenblas.so", "", true);
+    check("step", "/home/me/project/step.cpython-311-x86_64-linux-gnu.so", "", false);
     check("", "", "", false);
 }
 
