@@ -1,6 +1,6 @@
 //! Interpreters whose frames are not in stacks, in words: why, and what to do.
 
-use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::answer::{Answer, InterpretedFunction};
 use heapscribe_wire::definitions::Interpreter;
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
@@ -40,15 +40,36 @@ fn pythons(answer: &Answer) -> impl Iterator<Item = ObjectAllocator> {
     of_python.map(|of| of.objects)
 }
 
-/// A line for each interpreter that processes had and whose frames are not in their stacks.
+/// A line for each interpreter that processes had and whose frames are not in their stacks, or not all of them.
 pub(crate) fn lines(answer: &Answer) -> Vec<String> {
     let unread = answer.interpreters.iter().filter(|interpreter| interpreter.frames != FramesRead::YES);
-    unread.map(line).collect()
+    unread
+        .filter_map(
+            |of| if is_named(answer, of.language) { named_in_part(of.language) } else { Some(line(of)) },
+        )
+        .collect()
+}
+
+/// Whether stacks have frames of a language all the same: code that a JIT compiler had named.
+fn is_named(answer: &Answer, language: Language) -> bool {
+    let languages =
+        answer.tree.modules.iter().filter_map(|module| InterpretedFunction::of_path(&module.path));
+    languages.into_iter().any(|function| function.language == language)
+}
+
+/// What a compiler's names do not have.
+fn named_in_part(language: Language) -> Option<String> {
+    (language == Language::JAVA).then(|| {
+        "Stacks without the frames of Java methods that were not compiled: the JVM names those alone that were".to_owned()
+    })
 }
 
 fn line(interpreter: &Interpreter) -> String {
     let name = match interpreter.language {
+        Language::PYTHON if interpreter.frames == FramesRead::LANGUAGE => "PyPy".to_owned(),
         Language::PYTHON => "CPython".to_owned(),
+        Language::JAVASCRIPT => "JavaScript".to_owned(),
+        Language::JAVA => "Java".to_owned(),
         Language::RUBY => "Ruby".to_owned(),
         Language::PHP => "PHP".to_owned(),
         Language::PERL => "Perl".to_owned(),
@@ -62,7 +83,13 @@ fn line(interpreter: &Interpreter) -> String {
 fn why(interpreter: &Interpreter) -> String {
     let usual = "run it with the usual build";
     match interpreter.frames {
-        FramesRead::LANGUAGE => "they are not read yet, its C functions stand for them".to_owned(),
+        FramesRead::LANGUAGE => match interpreter.language {
+            Language::JAVASCRIPT => "they are not read, `record --jit` has V8 name them".to_owned(),
+            Language::JAVA => {
+                "they are not read, `record --jit` has the JVM name methods that it compiled".to_owned()
+            }
+            _ => "they are not read yet, its C functions stand for them".to_owned(),
+        },
         FramesRead::VERSION => {
             let known = match interpreter.language {
                 Language::PYTHON => "3.8 to 3.14",
@@ -87,6 +114,9 @@ fn why(interpreter: &Interpreter) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapscribe_analyze::answer::{CallTree, Module};
+    use heapscribe_wire::definitions::Function;
+    use heapscribe_wire::ids::FunctionId;
 
     fn check(language: Language, version: u32, frames: FramesRead, expected: &str) {
         let objects = ObjectAllocator::UNKNOWN;
@@ -115,6 +145,40 @@ mod tests {
             "Stacks without the frames of PHP 8.4: this version is not known, run it with one that is (8.2)",
         );
         check(Language(9), 0x1_02, FramesRead(99), "Stacks without the frames of language 9 1.2: reason 99");
+    }
+
+    #[test]
+    fn how_frames_of_compiled_code_get_names() {
+        let check = |language, expected: &str| check(language, 0, FramesRead::LANGUAGE, expected);
+        check(
+            Language::JAVASCRIPT,
+            "Stacks without the frames of JavaScript: they are not read, `record --jit` has V8 name them",
+        );
+        check(
+            Language::JAVA,
+            "Stacks without the frames of Java: they are not read, `record --jit` has the JVM name methods that it \
+             compiled",
+        );
+        check(
+            Language::PYTHON,
+            "Stacks without the frames of PyPy: they are not read yet, its C functions stand for them",
+        );
+    }
+
+    #[test]
+    fn what_a_jit_compiler_has_named_is_not_missing() {
+        let lines = |language: Language, named: Language| {
+            let function =
+                Function { id: FunctionId(1), language: named, first_line: 1, name: b"f", file: b"f.js" };
+            let (frames, objects) = (FramesRead::LANGUAGE, ObjectAllocator::UNKNOWN);
+            let interpreters = vec![Interpreter { language, version: 0, frames, objects }];
+            let module = Module { path: InterpretedFunction::path_of(&function), build_id: Vec::new() };
+            let tree = CallTree { modules: vec![module], ..CallTree::default() };
+            lines(&Answer { interpreters, tree, ..Answer::default() })
+        };
+        assert!(lines(Language::JAVASCRIPT, Language::JAVASCRIPT).is_empty());
+        assert_eq!(lines(Language::JAVASCRIPT, Language::JAVA).len(), 1);
+        assert!(lines(Language::JAVA, Language::JAVA)[0].contains("not compiled"));
     }
 
     #[test]

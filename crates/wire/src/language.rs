@@ -7,7 +7,10 @@ pub struct Language(pub u8);
 impl Language {
     /// Python.
     pub const PYTHON: Language = Language(1);
-
+    /// JavaScript.
+    pub const JAVASCRIPT: Language = Language(2);
+    /// Java, and what else a JVM runs.
+    pub const JAVA: Language = Language(3);
     /// Ruby.
     pub const RUBY: Language = Language(4);
     /// PHP.

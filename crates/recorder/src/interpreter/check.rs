@@ -83,8 +83,11 @@ fn set_state(next: u32) {
     possible::set(possible::PYTHON, next != REFUSED);
 }
 
-/// Interpreters whose frames are not read yet, by a function that programs embed them with.
-const OTHERS: [(Language, &[u8]); 3] = [
+/// Interpreters whose frames are not read yet, by what programs embed them with, or debuggers know them by.
+const OTHERS: [(Language, &[u8]); 6] = [
+    (Language::PYTHON, b"pypy_main_startup"),
+    (Language::JAVASCRIPT, b"v8dbg_off_fp_function"),
+    (Language::JAVA, b"JNI_CreateJavaVM"),
     (Language::RUBY, b"ruby_run_node"),
     (Language::PERL, b"Perl_runops_standard"),
     (Language::LUA, b"lua_pcallk"),
