@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use heapscribe_analyze::input::History;
 
-use super::age_map::Bounds;
+use super::bounds::Bounds;
 use super::edges::Events;
 use super::fold::Change;
 use crate::ages::{AGES, class};

@@ -1,16 +1,16 @@
 //! Sums over events: of the leaves in which a question begins or ends, and of all where there is no index.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::{ControlFlow, Range, RangeInclusive};
+use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use heapscribe_analyze::events::{BlockChange, Changes, Rates, Scale};
+use heapscribe_analyze::events::{BlockChange, Rates, Scale};
 use heapscribe_analyze::input::{ChunkFacts, Clock, History};
-use heapscribe_wire::record::{Block, Event};
+use heapscribe_wire::record::Event;
 use rayon::prelude::*;
 
 use super::plan::{Edge, edges};
-use crate::ages::first_ticks;
+use super::wanted::Wanted;
 use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::key::{Key, SizeClass};
@@ -106,8 +106,7 @@ impl<'h, H: History> Events<'h, H> {
     fn sum(&self, chunks: Vec<&TimedChunk>, time: &Span, edges: &[Edge]) -> Vec<(usize, Key, Amount)> {
         let sums = chunks.par_iter().map_init(H::Scratch::default, |scratch, chunk| {
             let clock = &self.clocks[chunk.facts.process];
-            let wanted: Vec<Wanted> = edges.iter().map(|edge| Wanted::new(edge, time, clock)).collect();
-            self.chunk(chunk, &wanted, scratch)
+            self.chunk(chunk, &Wanted::new(edges, time, clock), scratch)
         });
         sums.flatten_iter().collect()
     }
@@ -146,115 +145,66 @@ impl<'h, H: History> Events<'h, H> {
     fn chunk(
         &self,
         chunk: &TimedChunk,
-        wanted: &[Wanted],
+        wanted: &Wanted,
         scratch: &mut H::Scratch,
     ) -> Vec<(usize, Key, Amount)> {
-        let facts = &chunk.facts;
-        let mut sums: Vec<ChunkSums> = wanted.iter().map(|_| ChunkSums::default()).collect();
-        let end = wanted.iter().map(Wanted::end).max().unwrap_or(0);
+        let own_thread = chunk.facts.thread;
+        let mut sums = ChunkSums::new(wanted.edges());
         self.each_event(chunk, scratch, |ticks, event, scale| {
-            if ticks >= end {
+            if ticks >= wanted.end() {
                 return ControlFlow::Break(());
             }
-            for (wanted, sums) in wanted.iter().zip(&mut sums) {
-                if let Some((block, thread)) = wanted.block(event, scale, ticks) {
-                    sums.add(&block, thread.unwrap_or(facts.thread));
-                }
+            let changes = scale.changes(event, ticks);
+            if let Some(block) = changes.allocated {
+                sums.add(&block, own_thread, wanted.born(ticks));
+            }
+            if let (Some(freed), Event::Free { block, .. } | Event::Realloc { old: block, .. }) =
+                (changes.freed, event)
+            {
+                let thread = block.birth_thread.map_or(own_thread, |thread| thread.0);
+                sums.add(&freed, thread, wanted.died(ticks, block.age_ticks));
             }
             ControlFlow::Continue(())
         });
-        let process = facts.process as u32;
-        let numbered = sums.into_iter().enumerate();
-        numbered
-            .flat_map(|(n, sums)| sums.by_key(process).map(move |(key, amount)| (n, key, amount)))
-            .collect()
+        sums.by_key(chunk.facts.process as u32)
     }
 }
 
 /// What the wanted events of a chunk add up to.
-#[derive(Default)]
 struct ChunkSums {
     slots: Slots,
+    /// By slot and edge.
     amounts: Vec<Amount>,
+    edges: usize,
 }
 
 impl ChunkSums {
-    fn add(&mut self, block: &BlockChange, thread: u32) {
+    /// Of so many edges.
+    fn new(edges: usize) -> ChunkSums {
+        ChunkSums { slots: Slots::default(), amounts: Vec::new(), edges }
+    }
+
+    /// Adds a block to those edges.
+    #[inline(always)]
+    fn add(&mut self, block: &BlockChange, thread: u32, mut edges: impl Iterator<Item = usize>) {
+        let Some(first) = edges.next() else { return };
         let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
         let slot = self.slots.number(key);
-        self.amounts.resize(self.slots.keys().len(), Amount::default());
-        self.amounts[slot].add(Amount::new(block.weight.blocks, block.weight.bytes));
-    }
-
-    fn by_key(self, process: u32) -> impl Iterator<Item = (Key, Amount)> {
-        let key = move |key: &LocalKey| Key { process, stack: key.stack, thread: key.thread, size: key.size };
-        let keys: Vec<Key> = self.slots.keys().iter().map(key).collect();
-        keys.into_iter().zip(self.amounts)
-    }
-}
-
-/// What is wanted, in ticks of a process.
-enum Wanted {
-    Born(Range<u64>),
-    Died { born: Range<u64>, died: Range<u64>, age: RangeInclusive<u64> },
-}
-
-impl Wanted {
-    fn new(edge: &Edge, in_leaf: &Span, clock: &Clock) -> Wanted {
-        match edge {
-            Edge::Born(born) => Wanted::Born(in_ticks(&born.and(in_leaf), clock)),
-            Edge::Died { born, died, age } => Wanted::Died {
-                born: in_ticks(born, clock),
-                died: in_ticks(&died.and(in_leaf), clock),
-                age: ages_in_ticks(age, clock),
-            },
+        if slot * self.edges == self.amounts.len() {
+            self.amounts.resize((slot + 1) * self.edges, Amount::default());
         }
+        let amount = Amount::new(block.weight.blocks, block.weight.bytes);
+        let sums = &mut self.amounts[slot * self.edges..];
+        [first].into_iter().chain(edges).for_each(|edge| sums[edge].add(amount));
     }
 
-    /// From these ticks on nothing is wanted.
-    fn end(&self) -> u64 {
-        match self {
-            Wanted::Born(ticks) | Wanted::Died { died: ticks, .. } => ticks.end,
-        }
+    fn by_key(self, process: u32) -> Vec<(usize, Key, Amount)> {
+        let of_key = |(key, sums): (&LocalKey, &[Amount])| {
+            let key = Key { process, stack: key.stack, thread: key.thread, size: key.size };
+            let each = sums.iter().copied().enumerate().filter(|(_, amount)| !amount.is_zero());
+            each.map(|(edge, amount)| (edge, key, amount)).collect::<Vec<_>>()
+        };
+        let sums = self.amounts.chunks(self.edges.max(1));
+        self.slots.keys().iter().zip(sums).flat_map(of_key).collect()
     }
-
-    /// The block of an event, if it is wanted, and which thread allocated it, if another did.
-    fn block(&self, event: &Event, scale: &Scale, ticks: u64) -> Option<(BlockChange, Option<u32>)> {
-        match self {
-            Wanted::Born(born) => born
-                .contains(&ticks)
-                .then(|| scale.changes(event, ticks).allocated)?
-                .map(|block| (block, None)),
-            Wanted::Died { born, died, age } => {
-                let (Event::Free { block, .. } | Event::Realloc { old: block, .. }) = event else {
-                    return None;
-                };
-                let Block { age_ticks, birth_thread, .. } = block;
-                let is_in = died.contains(&ticks)
-                    && born.contains(&ticks.wrapping_sub(*age_ticks))
-                    && age.contains(age_ticks);
-                let Changes { freed, .. } = is_in.then(|| scale.changes(event, ticks))?;
-                freed.map(|change| (change, birth_thread.map(|thread| thread.0)))
-            }
-        }
-    }
-}
-
-/// Lifetimes in ticks: those whose ns lie between these.
-fn ages_in_ticks(age: &Span, clock: &Clock) -> RangeInclusive<u64> {
-    let last = match age.to_ns {
-        u64::MAX => u64::MAX,
-        ns => first_ticks(ns, clock).saturating_sub(1),
-    };
-    first_ticks(age.from_ns, clock)..=last
-}
-
-/// A stretch of time in ticks: those whose ns lie in it.
-fn in_ticks(span: &Span, clock: &Clock) -> Range<u64> {
-    let first = |ns| match ns {
-        0 => 0,
-        u64::MAX => u64::MAX,
-        ns => clock.first_tick_at(ns),
-    };
-    first(span.from_ns)..first(span.to_ns)
 }

@@ -1,7 +1,9 @@
 //! Answers: whole steps and leaves from the index, and the events of the leaves in which a question begins or ends.
 
+mod adding;
 mod age_map;
 mod ages;
+mod bounds;
 mod density;
 mod edges;
 mod fold;
@@ -9,10 +11,12 @@ mod leaves;
 mod measured;
 mod plan;
 mod rectangle;
+mod sections;
 mod sums;
+mod wanted;
 
-pub use age_map::Bounds;
 pub use ages::AgeMap;
+pub use bounds::Bounds;
 pub use density::{Columns, Density};
 pub use edges::Events;
 pub use measured::{GivenBytes, ThreadStep};

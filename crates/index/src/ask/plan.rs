@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::leaves::{Leaves, in_leaves};
+use super::adding::{Adding, From};
 use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::file::Kind;
@@ -35,13 +35,27 @@ pub(super) struct Plan {
     pub(super) events: BTreeMap<u32, Vec<Use<Edge>>>,
 }
 
-/// What is taken for an answer.
+/// What is taken, and for which answers: several questions often want the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Use<T> {
-    /// The number of the question.
-    pub(super) question: usize,
-    pub(super) sign: Sign,
     pub(super) what: T,
+    takers: Vec<(usize, Sign)>,
+}
+
+impl<T: PartialEq> Use<T> {
+    /// Adds one to those of a section or a leaf.
+    pub(super) fn add(uses: &mut Vec<Use<T>>, what: T, taker: (usize, Sign)) {
+        match uses.iter_mut().find(|of| of.what == what) {
+            Some(same) => same.takers.push(taker),
+            None => uses.push(Use { what, takers: vec![taker] }),
+        }
+    }
+
+    /// Gives an amount to each answer, by the number of its question.
+    #[inline(always)]
+    pub(super) fn give(&self, amount: Amount, mut give: impl FnMut(usize, Amount)) {
+        self.takers.iter().for_each(|(question, sign)| give(*question, sign.of(amount)));
+    }
 }
 
 /// What is taken of a section.
@@ -146,157 +160,6 @@ impl Plan {
         add.freed(born, died);
         plan
     }
-}
-
-/// Which sections whole leaves and steps are taken from.
-enum From {
-    /// Those by key.
-    Keys,
-    /// Those by class of lifetimes and key: these classes, and the same, ns.
-    Ages { classes: Range<u64>, age: Span },
-    /// Those of all keys together.
-    Totals,
-}
-
-/// A plan to which a question is added.
-struct Adding<'a> {
-    plan: &'a mut Plan,
-    axis: &'a Axis,
-    question: usize,
-    sign: Sign,
-    from: &'a From,
-}
-
-/// Any class of lifetimes.
-const ANY_AGE: Range<u64> = 0..u64::MAX;
-
-impl Adding<'_> {
-    /// What was born in this time.
-    fn allocated(&mut self, born: &Span) {
-        let leaves = Leaves::of(born, self.axis);
-        match self.from {
-            From::Totals => self.take(Kind::Allocated, 0, Part::Leaves(leaves.whole.clone())),
-            From::Keys | From::Ages { .. } => {
-                for step in leaves.steps(self.axis) {
-                    self.take(Kind::StepBorn, step, Part::ByKey);
-                }
-                for leaf in leaves.strips(self.axis) {
-                    self.take(Kind::Born, leaf, Part::ByKey);
-                }
-            }
-        }
-        for leaf in leaves.partial {
-            self.read(leaf, Edge::Born(*born));
-        }
-    }
-
-    /// What was born in one time and died in another.
-    fn freed(&mut self, born: &Span, died: &Span) {
-        if born.is_empty() || died.is_empty() {
-            return;
-        }
-        let (births, deaths) = (Leaves::of(born, self.axis), Leaves::of(died, self.axis));
-        let (ages, age) = match self.from {
-            From::Ages { classes, age } => (classes.clone(), *age),
-            From::Keys | From::Totals => (ANY_AGE, Span::ALL),
-        };
-        match self.from {
-            From::Keys => self.freed_in_whole_leaves(&births, &deaths),
-            From::Ages { classes, .. } => self.aged_in_whole_leaves(&births, &deaths, classes),
-            From::Totals => self.totals_of_whole_leaves(&births, &deaths),
-        }
-        for leaf in births.partial {
-            let survivors = Part::Survivors { born: *born, deaths: deaths.whole.clone(), ages: ages.clone() };
-            self.take(Kind::Survivors, leaf, survivors);
-            if deaths.whole.contains(&leaf) {
-                self.read(leaf, Edge::Died { born: born.and(&span(leaf, self.axis)), died: Span::ALL, age });
-            }
-        }
-        for leaf in deaths.partial {
-            self.read(leaf, Edge::Died { born: *born, died: *died, age });
-        }
-    }
-
-    fn totals_of_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves) {
-        if deaths.whole == (0..self.axis.leaves()) {
-            return self.take(Kind::Ages, 0, Part::Leaves(births.whole.clone()));
-        }
-        // Nothing dies before its birth.
-        let deaths = deaths.whole.start.max(births.whole.start)..deaths.whole.end;
-        let per_step = self.axis.leaves_per_step();
-        if !births.whole.is_empty() && !deaths.is_empty() {
-            for step in deaths.start / per_step..deaths.end.div_ceil(per_step) {
-                let (births, deaths) = (births.whole.clone(), deaths.clone());
-                self.take(Kind::Deaths, step, Part::Deaths { births, deaths });
-            }
-        }
-    }
-
-    fn freed_in_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves) {
-        let steps = deaths.steps(self.axis);
-        let in_steps = in_leaves(&steps, self.axis);
-        for leaf in deaths.strips(self.axis) {
-            self.take(Kind::Died, leaf, Part::ByBirth(births.whole.clone()));
-        }
-        for step in steps {
-            self.take(Kind::StepDied, step, Part::ByBirth(births.steps(self.axis)));
-        }
-        for leaf in births.strips(self.axis) {
-            let survivors = Part::Survivors { born: Span::ALL, deaths: in_steps.clone(), ages: ANY_AGE };
-            self.take(Kind::Survivors, leaf, survivors);
-            if in_steps.contains(&leaf) {
-                self.take(Kind::Died, leaf, Part::ByBirth(leaf..leaf + 1));
-            }
-        }
-    }
-
-    fn aged_in_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves, ages: &Range<u64>) {
-        let is_any_death = deaths.whole == (0..self.axis.leaves());
-        let steps = if is_any_death { births.steps(self.axis) } else { 0..0 };
-        let in_steps = in_leaves(&steps, self.axis);
-        for step in steps {
-            self.take(Kind::StepAges, step, Part::ByAge(ages.clone()));
-        }
-        for leaf in births.whole.clone().filter(|leaf| !in_steps.contains(leaf)) {
-            if deaths.whole.contains(&leaf) {
-                self.take(Kind::Young, leaf, Part::ByAge(ages.clone()));
-            }
-            let deaths = deaths.whole.clone();
-            self.take(Kind::Survivors, leaf, Part::Survivors { born: Span::ALL, deaths, ages: ages.clone() });
-        }
-    }
-
-    fn take(&mut self, kind: Kind, number: u32, part: Part) {
-        if has_any(number, &part) {
-            let (question, sign) = (self.question, self.sign);
-            self.plan.sections.entry((kind, number)).or_default().push(Use { question, sign, what: part });
-        }
-    }
-
-    fn read(&mut self, leaf: u32, edge: Edge) {
-        // Nothing dies before its birth.
-        if !matches!(edge, Edge::Died { born, died, .. } if born.from_ns >= died.to_ns) {
-            let (question, sign) = (self.question, self.sign);
-            self.plan.events.entry(leaf).or_default().push(Use { question, sign, what: edge });
-        }
-    }
-}
-
-/// Whether there can be any block in a part of a section with this number.
-fn has_any(number: u32, part: &Part) -> bool {
-    match part {
-        // None dies in a later leaf than that of its birth if none of the leaves is later.
-        Part::Survivors { deaths, .. } => deaths.end > number + 1 && !deaths.is_empty(),
-        // Nor before its birth.
-        Part::ByBirth(births) => !births.is_empty() && births.start <= number,
-        Part::Leaves(leaves) => !leaves.is_empty(),
-        Part::ByKey | Part::ByAge(_) | Part::Deaths { .. } => true,
-    }
-}
-
-/// A leaf as a stretch of time.
-fn span(leaf: u32, axis: &Axis) -> Span {
-    Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) }
 }
 
 #[cfg(test)]

@@ -81,7 +81,8 @@ fn hostile_sections_are_refused_or_answered() {
     let trace = section(0, &rows(1, &[1, 0], &[0]));
     let axis = section(1, &rows(2, &[1], &[0, 150]));
     let peak = section(4, &rows(1, &[1, 0, 0, 0], &[9]));
-    let begin = [trace, axis, peak].concat();
+    let keys = section(3, &rows(1, &[1, 1, 1, 1], &[0, 1, 1, 1]));
+    let begin = [&trace[..], &axis, &peak, &keys].concat();
     // Keys that there are not, births after deaths, moments that wrap around, other widths, too many rows.
     let hostile = [
         section(9, &rows(1, &[8, 1, 8], &[0xff; 17])),
@@ -89,11 +90,12 @@ fn hostile_sections_are_refused_or_answered() {
         section(7, &rows(1, &[8, 8, 8, 8, 8, 8], &[0xff; 48])),
         section(8, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
         section(17, &rows(2, &[8, 1, 8, 8], &[0xff; 50])),
+        section(17, &rows(2, &[1, 1, 1, 1], &[30, 5, 0, 0, 1, 1, 9, 9])),
         section(18, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
         section(19, &rows(4, &[8, 8], &[0xff; 64])),
         section(20, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
         section(5, &rows(u64::MAX, &[1, 0, 0], &[0])),
-        section(3, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
+        section(8, &rows(2, &[1, 1, 1, 1], &[30, 5, 0, 0, 1, 1, 9, 9])),
         section(12, &rows(1, &[4, 4, 8, 8, 8, 8, 8], &[0xff; 48])),
         section(13, &rows(2, &[8], &[0xff; 16])),
         section(14, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
@@ -104,4 +106,8 @@ fn hostile_sections_are_refused_or_answered() {
         assert!(ask_all(index_of(section), &random).is_err(), "{n}: there is no axis");
     }
     assert!(ask_all(index_of(&begin), &random).is_ok());
+    let hostile_keys = section(3, &rows(1, &[8, 8, 8, 8], &[0xff; 32]));
+    assert!(
+        ask_all(index_of(&[&begin[..begin.len() - keys.len()], &hostile_keys].concat()), &random).is_err()
+    );
 }
