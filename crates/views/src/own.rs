@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use heapscribe_analyze::answer::{Frame, InterpretedFunction, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
+use heapscribe_wire::language::Language;
 use heapscribe_wire::real_time_rules::fits;
 
 use crate::call_paths;
@@ -16,8 +17,8 @@ use crate::thin_main;
 
 mod libraries;
 
-use libraries::is_language;
 pub use libraries::passes_on;
+use libraries::{is_interpreter, is_language};
 pub(crate) use libraries::{is_library, is_wrapper};
 
 /// Operators that only ask for memory.
@@ -40,11 +41,22 @@ impl Folded {
     }
 }
 
-fn is_own(frame: &NamedFrame, folded: &Folded, libraries: &BTreeSet<String>) -> bool {
+/// What is known of the modules of a recording.
+#[derive(Clone, Default)]
+struct Modules {
+    /// Paths of libraries that count as the program's own, see [`thin_main`].
+    libraries: BTreeSet<String>,
+    /// Those of interpreters that run the program.
+    interpreters: BTreeSet<String>,
+}
+
+fn is_own(frame: &NamedFrame, folded: &Folded, modules: &Modules) -> bool {
+    let is_interpreters = frame.module.as_ref().is_some_and(|module| modules.interpreters.contains(module));
     !folded.has(frame)
         && frame.cut.is_none()
         && !frame.is_recorders()
-        && !is_library_but(frame, libraries)
+        && !is_interpreters
+        && !is_library_but(frame, &modules.libraries)
         && !is_wrapper(frame)
 }
 
@@ -122,9 +134,8 @@ pub(crate) struct OwnCallers<'a> {
     /// Which of its lines is the program's own, and the number of that function.
     frames: HashMap<Frame, Option<(usize, u32)>>,
     functions: HashMap<Identity, u32>,
-    /// Paths of libraries that count as the program's own, see [`thin_main`].
-    libraries: BTreeSet<String>,
-    /// Paths of those that would if their functions had names.
+    modules: Modules,
+    /// Paths of libraries that would count as the program's own if their functions had names.
     nameless: BTreeSet<String>,
 }
 
@@ -132,8 +143,12 @@ impl<'a> OwnCallers<'a> {
     /// Stepping over more functions than the built-in ones.
     pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
         let mut own = OwnCallers::without_libraries(names, folded);
-        // What a script calls is no library of its own, and the interpreter is none of a `main` that only starts it.
-        if names.tree().modules.iter().any(|module| InterpretedFunction::of_path(&module.path).is_some()) {
+        let languages = languages(names);
+        if !languages.is_empty() {
+            // What a script calls is no library of its own, and the interpreter is none of a `main` that only starts it.
+            let paths = names.tree().modules.iter().map(|module| lossy(&module.path));
+            let is_one = |path: &String| languages.iter().any(|language| is_interpreter(path, *language));
+            own.modules.interpreters = paths.filter(is_one).collect();
             return own;
         }
         let found = thin_main::libraries(&call_paths::of(names, |node, frame| {
@@ -147,7 +162,7 @@ impl<'a> OwnCallers<'a> {
         let (named, nameless): (BTreeSet<u32>, BTreeSet<u32>) =
             found.into_iter().partition(|module| own.has_names(*module));
         OwnCallers {
-            libraries: named.iter().filter_map(path).collect(),
+            modules: Modules { libraries: named.iter().filter_map(path).collect(), ..Modules::default() },
             nameless: nameless.iter().filter_map(path).collect(),
             ..OwnCallers::without_libraries(names, folded)
         }
@@ -167,14 +182,14 @@ impl<'a> OwnCallers<'a> {
             stacks: HashMap::new(),
             frames: HashMap::new(),
             functions: HashMap::new(),
-            libraries: BTreeSet::new(),
+            modules: Modules::default(),
             nameless: BTreeSet::new(),
         }
     }
 
     /// Files of the libraries that count as the program's own.
     pub(crate) fn libraries(&self) -> Vec<&str> {
-        files(&self.libraries)
+        files(&self.modules.libraries)
     }
 
     /// Files of those that would if their functions had names.
@@ -184,7 +199,7 @@ impl<'a> OwnCallers<'a> {
 
     /// Whether a frame is a library's, and not of one that counts as the program's own.
     pub(crate) fn is_library(&self, frame: &NamedFrame) -> bool {
-        is_library_but(frame, &self.libraries)
+        is_library_but(frame, &self.modules.libraries)
     }
 
     /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the
@@ -231,8 +246,8 @@ impl<'a> OwnCallers<'a> {
         let own = match self.frames.get(frame) {
             Some(known) => *known,
             None => {
-                let (folded, libraries) = (self.folded.clone(), self.libraries.clone());
-                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded, &libraries));
+                let (folded, modules) = (self.folded.clone(), self.modules.clone());
+                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded, &modules));
                 self.frames.insert(*frame, own);
                 own
             }
@@ -272,6 +287,13 @@ impl<'a> OwnCallers<'a> {
         all.sort_unstable_by_key(|of| (Reverse(of.figure), of.parts[0].0));
         all
     }
+}
+
+/// What the interpreted frames of a recording are written in.
+fn languages(names: &NamedStacks<'_>) -> BTreeSet<Language> {
+    let functions =
+        names.tree().modules.iter().filter_map(|module| InterpretedFunction::of_path(&module.path));
+    functions.map(|function| function.language).collect()
 }
 
 fn files(paths: &BTreeSet<String>) -> Vec<&str> {

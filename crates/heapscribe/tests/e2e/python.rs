@@ -110,6 +110,23 @@ fn a_leak_of_a_web_handler_is_named_by_its_line() {
     assert!(!report(&["--full"]).contains("Handler.render"));
 }
 
+/// A string that `json.loads` has made is kept by who called that, and not by `scanstring_unicode`.
+#[test]
+fn what_c_code_of_python_makes_is_that_of_the_script() {
+    let Some(python) = pythons().pop() else {
+        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
+    };
+    let place = Place::new();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_json.py");
+    let run = Run::new(&place, &python.program).args([program.as_os_str()]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let said = heapscribe().arg("report").arg(run.trace()).output().unwrap();
+    let first = String::from_utf8(said.stdout).unwrap();
+    let most = first.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
+    assert!(most.is_some_and(|line| line.contains("load at python_json.py:7")), "{first}");
+}
+
 /// A table of pandas is kept by the script that asked for it, not by the compiled code of numpy.
 #[test]
 fn a_leak_of_an_installed_package_is_that_of_the_script() {

@@ -104,6 +104,20 @@ fn is_pythons(file: &str) -> bool {
     file.starts_with("<frozen ") || FOLDERS.iter().any(|folder| file.contains(folder))
 }
 
+/// Whether a module is an interpreter of a language, which runs a program, and whose own functions say nothing of that:
+/// what `json.loads` keeps is asked for by `scanstring_unicode`.
+pub(super) fn is_interpreter(path: &str, language: Language) -> bool {
+    let names: &[&str] = match language {
+        Language::PYTHON => &["python", "libpython"],
+        Language::PHP => &["php", "libphp"],
+        _ => &[],
+    };
+    let file = path.rsplit('/').next().unwrap_or(path);
+    names.iter().any(|name| {
+        file.strip_prefix(name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    })
+}
+
 /// Whether a function only passes a request on to malloc, by its name.
 pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
     frame.function.as_deref().is_some_and(passes_on)

@@ -46,6 +46,22 @@ fn libraries_are_known_by_place_and_by_name() {
     check("", "", "", false);
 }
 
+#[test]
+fn interpreters_are_known_by_their_files() {
+    let check = |path: &str, language: Language, expected: bool| {
+        assert_eq!(super::libraries::is_interpreter(path, language), expected, "{path}");
+    };
+    check("/usr/bin/python3.11", Language::PYTHON, true);
+    check("/home/me/.pyenv/versions/3.12.1/bin/python3", Language::PYTHON, true);
+    check("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", Language::PYTHON, true);
+    check("/usr/bin/python", Language::PYTHON, true);
+    check("/usr/bin/php8.2", Language::PHP, true);
+    check("/usr/bin/python3.11", Language::PHP, false);
+    check("/usr/bin/gdb", Language::PYTHON, false);
+    check("/home/me/python_tool", Language::PYTHON, false);
+    check("/home/me/phpunit", Language::PHP, false);
+}
+
 /// A tree of stacks that are listed with their innermost functions first, and the stacks. `load@7` has a line,
 /// and in `push+load` the first is inlined into the second.
 pub(crate) fn tree(stacks: &[&[&str]]) -> (CallTree, Vec<NodeId>) {
@@ -176,16 +192,20 @@ fn the_library_of_a_thin_main_is_found_and_other_programs_have_none() {
 
 #[test]
 fn what_counts_as_own_code_is_named_where_it_has_a_name() {
-    let libraries = BTreeSet::from(["/usr/lib/libthin.so.1".to_owned()]);
+    let modules = Modules {
+        libraries: BTreeSet::from(["/usr/lib/libthin.so.1".to_owned()]),
+        interpreters: BTreeSet::from(["/usr/bin/python3.11".to_owned()]),
+    };
     for (function, module, expected) in [
         ("render", "/usr/lib/libthin.so.1", true),
         ("", "/usr/lib/libthin.so.1", false),
         ("std::push", "/usr/lib/libthin.so.1", false),
         ("render", "/usr/lib/libother.so.1", false),
         ("main", "/usr/bin/thin", true),
+        ("scanstring_unicode", "/usr/bin/python3.11", false),
     ] {
         let frame = frame(function, module, "");
-        assert_eq!(is_own(&frame, &Folded::default(), &libraries), expected, "{function} {module}");
+        assert_eq!(is_own(&frame, &Folded::default(), &modules), expected, "{function} {module}");
     }
 }
 
