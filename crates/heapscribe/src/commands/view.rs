@@ -68,7 +68,11 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
     let server = listen(args)?;
     thread::scope(|scope| {
-        scope.spawn(|| in_background(|| viewer.analyze()));
+        scope.spawn(|| {
+            // A page is drawn by then, and reading all events does not take its cores.
+            viewer.prepare();
+            in_background(|| viewer.analyze());
+        });
         server.serve(&|asked| viewer.answer(asked));
     });
     Ok(ExitCode::SUCCESS)

@@ -116,6 +116,12 @@ impl<'r> Viewer<'r> {
         Viewer { splits_processes: false, baseline, ..self }
     }
 
+    /// Answers what the page asks first, before it does: all names are looked up for that. For a thread of its own.
+    pub fn prepare(&self) {
+        // What cannot be answered yet is asked for again.
+        let _ = self.answered(&Blocks::default());
+    }
+
     /// Reads all events: findings, and where there is no index the heap over time. Until then the page shows what the
     /// index knows. For a thread of its own.
     pub fn analyze(&self) {
