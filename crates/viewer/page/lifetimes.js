@@ -76,7 +76,7 @@ export function drawLifetimes(canvas, axis, ages, chosen) {
   const { context, width, height } = prepared(canvas);
   const labels = prepared(axis);
   const rows = rowsOf(ages);
-  const most = Math.log1p(Math.max(1, ...rows.flatMap(({ cells }) => cells)));
+  const { most, factors } = shadesOf(ages, rows);
   const scale = scaleOf(ages, width);
   const x = (/** @type {number} */ column) => toX(scale, ages.moments_ns[column]);
   labels.context.font = context.font = "11px system-ui, sans-serif";
@@ -87,7 +87,7 @@ export function drawLifetimes(canvas, axis, ages, chosen) {
     labels.context.fillText(rowName(row), labels.width - 6, n * ROW + ROW / 2);
     row.cells.forEach((amount, column) => {
       if (amount === 0) return;
-      context.fillStyle = between("map-low", "map-high", Math.log1p(amount) / most);
+      context.fillStyle = between("map-low", "map-high", Math.log1p(amount * factors[column]) / Math.log1p(most));
       context.fillRect(x(column), n * ROW, Math.max(1, x(column + 1) - x(column) - 0.3), ROW - 1);
     });
   });
@@ -97,6 +97,20 @@ export function drawLifetimes(canvas, axis, ages, chosen) {
   context.lineWidth = 2;
   const { left, right, top, bottom } = chosen;
   context.strokeRect(x(left), top * ROW, Math.max(2, x(right + 1) - x(left)), (bottom - top + 1) * ROW - 1);
+}
+
+/**
+ * What shades stand for: amounts by time. Each is multiplied by the factor of its column, which is 1 for one of the mean
+ * length.
+ * @param {Ages} ages
+ * @param {Row[]} rows
+ */
+export function shadesOf({ moments_ns: moments }, rows) {
+  const mean = (moments[moments.length - 1] - moments[0]) / Math.max(1, moments.length - 1);
+  const factors = moments.slice(1).map((end, n) => mean / Math.max(1, end - moments[n]));
+  const most = Math.max(1, ...rows.flatMap(({ cells }) => cells.map((amount, n) => amount * factors[n])));
+  const isEven = factors.every((factor) => Math.abs(factor - 1) < 0.1);
+  return { mean, factors, most, isEven };
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The map of lifetimes and the state: a press or a drag leads to the stacks of the cells. */
 
 import { atNextFrame, element } from "./dom.js";
-import { AXIS, ROW, columnAt, describeCell, drawLifetimes, questionOf, rowsOf } from "./lifetimes.js";
-import { bytes, count } from "./numbers.js";
+import { AXIS, ROW, columnAt, describeCell, drawLifetimes, questionOf, rowsOf, shadesOf } from "./lifetimes.js";
+import { bytes, count, duration } from "./numbers.js";
 import { unitOf } from "./state.js";
 import { showTooltip } from "./tooltip.js";
 
@@ -21,8 +21,9 @@ export function lifetimeMap(ages, store) {
   canvas.setAttribute("aria-label", `Blocks by time of allocation and lifetime, ${rows.length} rows`);
   for (const of of [axis, canvas]) of.style.height = `${rows.length * ROW + AXIS}px`;
   const status = element("p", { class: "status", id: "lifetimes-status", "aria-live": "polite" });
-  const most = Math.max(0, ...rows.flatMap(({ cells }) => cells));
-  const legend = `The darkest cell, or in the dark the brightest, has ${unit === "bytes" ? bytes(most) : `${count(most)} blocks`}; shades are logarithmic.`;
+  const { mean, most, isEven } = shadesOf(ages, rows);
+  const amount = unit === "bytes" ? bytes(Math.round(most)) : `${count(Math.round(most))} blocks`;
+  const legend = `The darkest cell, or in the dark the brightest, has ${isEven ? amount : `${amount} in ${duration(mean)}`}; shades are logarithmic.${isEven ? "" : " Columns have about as many events, and are as wide as they are long."}`;
   const keys = "Press a cell or drag over several to see their stacks. Keys: arrows choose a cell, Enter shows its stacks.";
   /** @type {Cells} */
   let chosen = { left: 0, right: 0, top: 0, bottom: 0 };

@@ -6,7 +6,7 @@ use heapscribe_index::{AgeMap, Bounds, Index, Key, Span};
 use super::asked::{ByKey, Ranges};
 
 /// Events of a time that is cut into equal columns, whatever leaves it has: each of them is read.
-const EVENTS_READ: u64 = 4_000_000;
+const EVENTS_READ: u64 = 6_000_000;
 
 impl<H: History> Ranges<'_, H> {
     /// Blocks that were born in one time and freed in another, and lived so long, ns.

@@ -97,6 +97,9 @@ async function checkLifetimes(call, check) {
   for (const [x, column] of [[0, 0], [9, 0], [10, 1], [29, 2], [30, 2]]) await check("lifetimes.js", "columnAt", [ages, 30, x], column);
   const uneven = { moments_ns: [0, 10, 90, 100], left: [0, 0, 0] };
   for (const [x, column] of [[9, 0], [10, 1], [89, 1], [90, 2]]) await check("lifetimes.js", "columnAt", [uneven, 100, x], column);
+  const some = [{ cells: [10, 40, 0], from: 0, to: 100 }];
+  await check("lifetimes.js", "shadesOf", [{ moments_ns: [0, 10, 50, 60] }, some], { mean: 20, factors: [2, 0.5, 2], most: 20, isEven: false });
+  await check("lifetimes.js", "shadesOf", [{ moments_ns: [0, 20, 40, 60] }, some], { mean: 20, factors: [1, 1, 1], most: 40, isEven: true });
   await check("lifetimes.js", "rowName", [{ from: 300, to: 1000 }], "300 ns to 1 us");
 }
 
