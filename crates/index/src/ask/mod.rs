@@ -1,6 +1,5 @@
 //! Answers: whole steps and leaves from the index, and the events of the leaves in which a question begins or ends.
 
-mod adding;
 mod age_map;
 mod ages;
 mod bounds;
@@ -10,6 +9,7 @@ mod fold;
 mod leaves;
 mod measured;
 mod plan;
+mod planning;
 mod rectangle;
 mod sections;
 mod sums;

@@ -21,9 +21,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::adding::{Adding, From};
 use crate::amount::Amount;
-use crate::axis::Axis;
 use crate::file::Kind;
 use crate::question::{Death, Question, Span};
 
@@ -122,92 +120,5 @@ impl Sign {
             Sign::Plus => amount,
             Sign::Minus => -amount,
         }
-    }
-}
-
-impl Plan {
-    /// Of the answers to these questions, by key.
-    pub(super) fn new(questions: &[Question], axis: &Axis) -> Plan {
-        Plan::of(questions, axis, &From::Keys)
-    }
-
-    /// Of the totals of these answers, over all keys.
-    pub(super) fn totals(questions: &[Question], axis: &Axis) -> Plan {
-        Plan::of(questions, axis, &From::Totals)
-    }
-
-    fn of(questions: &[Question], axis: &Axis, from: &From) -> Plan {
-        let mut plan = Plan::default();
-        for (question, Question { born, death }) in questions.iter().enumerate() {
-            let mut add = Adding { plan: &mut plan, axis, question, sign: Sign::Plus, from };
-            match *death {
-                Death::Any => add.allocated(born),
-                Death::In(died) => add.freed(born, &died),
-                Death::After(ns) | Death::NotUntil(ns) => {
-                    add.allocated(born);
-                    add.sign = Sign::Minus;
-                    add.freed(born, &Span::until(ns));
-                }
-            }
-        }
-        plan
-    }
-
-    /// Of the answer to a question about blocks that lived so long: some classes of lifetimes, and the same, ns.
-    pub(super) fn aged(born: &Span, died: &Span, (classes, age): (Range<u64>, Span), axis: &Axis) -> Plan {
-        let (mut plan, from) = (Plan::default(), From::Ages { classes, age });
-        let mut add = Adding { plan: &mut plan, axis, question: 0, sign: Sign::Plus, from: &from };
-        add.freed(born, died);
-        plan
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// How many sections by key, by birth and of survivors are read for these questions, and of how many leaves the
-    /// events.
-    fn read(questions: &[Question]) -> [usize; 4] {
-        let axis = Axis::new((0..256).map(|n| n * 10).collect());
-        let plan = Plan::new(questions, &axis);
-        let of = |kinds: &[Kind]| plan.sections.keys().filter(|(kind, _)| kinds.contains(kind)).count();
-        [
-            of(&[Kind::Born, Kind::StepBorn]),
-            of(&[Kind::Died, Kind::StepDied]),
-            of(&[Kind::Survivors]),
-            plan.events.len(),
-        ]
-    }
-
-    fn span(from_ns: u64, to_ns: u64) -> Span {
-        Span { from_ns, to_ns }
-    }
-
-    #[test]
-    fn a_long_time_is_answered_by_its_steps() {
-        let check = |question: Question, expected: [usize; 4]| {
-            assert_eq!(read(&[question]), expected, "{question:?}");
-        };
-        check(Question::allocated(Span::ALL), [4, 0, 0, 0]);
-        check(Question::allocated(span(0, 655)), [2, 0, 0, 1]); // step 0, leaf 64, part of leaf 65
-        check(Question::freed(span(0, 640)), [0, 1, 0, 0]);
-        check(Question::live_at(639), [1, 1, 0, 0]);
-        check(Question::live_at(635), [63, 63, 0, 1]); // one leaf is decoded, once
-        check(Question { born: span(10, 20), death: Death::After(639) }, [1, 1, 1, 0]);
-        check(Question { born: span(50, 50), death: Death::In(Span::ALL) }, [0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn what_questions_share_is_read_once() {
-        let generations = |from_ns, to_ns| {
-            let born = span(from_ns, to_ns);
-            [Question::allocated(born), Question::never_freed(born)]
-        };
-        let (first, second) = (generations(5, 1_285), generations(1_285, 2_555));
-        assert_eq!(read(&first), [63 + 1, 63 + 3, 63 + 2, 2]);
-        assert_eq!(read(&second), [126, 126, 126 + 1, 2]);
-        // They meet in a leaf.
-        assert_eq!(read(&[first, second].concat()), [64 + 126, 66 + 126, 65 + 126, 3]);
     }
 }
