@@ -14,6 +14,7 @@ use crate::exit;
 use heapscribe_units::parse_bytes;
 
 const SAMPLING: &str = "What to record";
+const RUNTIMES: &str = "Interpreters and JIT compilers";
 const BUFFERING: &str = "Buffering";
 const TRACE: &str = "Trace";
 
@@ -90,12 +91,12 @@ pub(crate) struct RecordArgs {
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
     /// Node.js leaves isolate-*.log files in its working directory
-    #[arg(long, help_heading = SAMPLING)]
+    #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 
     /// Have Python ask malloc for each object (PYTHONMALLOC=malloc), so that those of up to 512 bytes are recorded, too.
     /// Python then takes more memory and more time
-    #[arg(long, help_heading = SAMPLING)]
+    #[arg(long, help_heading = RUNTIMES)]
     pub(crate) python_allocators: bool,
 
     /// Seed for sampling; the same seed picks the same samples
@@ -107,7 +108,7 @@ pub(crate) struct RecordArgs {
     pub(crate) mode: StartMode,
 
     /// Do not record the frames of Python and PHP code, only those of the interpreter
-    #[arg(long, help_heading = SAMPLING)]
+    #[arg(long, help_heading = RUNTIMES)]
     pub(crate) no_interpreter_frames: bool,
 
     /// Record mmap, munmap, mremap, mprotect, brk and sbrk of the program's own, too, apart from the heap
