@@ -42,6 +42,17 @@ fn a_version_that_is_not_known() {
 fn a_language_that_is_not_read() {
     let line = "Stacks without the frames of Perl: they are not read yet";
     check("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..1000;", ["perl", "-", "language"], line);
+    let line = "Stacks without the frames of Ruby: they are not read yet";
+    check(
+        "/usr/bin/ruby",
+        "-e",
+        "$k = (1..1000).map { |i| 'x' * (1000 + i) }",
+        ["ruby", "-", "language"],
+        line,
+    );
+    let line = "Stacks without the frames of Lua: they are not read yet";
+    let script = "k = {} for i = 1, 1000 do k[i] = string.rep('x', 1000 + i) end";
+    check("/usr/bin/lua5.4", "-e", script, ["lua", "-", "language"], line);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Code that a JIT compiler made is part of stacks while its unwinding information is registered.
 
+use std::fs;
+use std::process::Command;
+
 use crate::support::{Place, Report, Run, has, heapscribe, skip};
 
 /// Blocks made by `leaf`, and how many of them have a stack that goes back to `main`.
@@ -55,5 +58,36 @@ fn a_leak_in_javascript_is_named_by_function_file_and_line() {
     }
     let shown = heapscribe().arg("report").arg(run.trace()).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("loadOrder"), "{shown}");
+    let holds_most = shown.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
+    assert!(holds_most.is_some_and(|line| line.contains("loadOrder at leak.js:4")), "{shown}");
+    assert!(flame_graph(&place, &run).contains("leak.js:4"), "no line in the flame graph");
+}
+
+fn flame_graph(place: &Place, run: &Run) -> String {
+    let picture = place.path("peak.svg");
+    let drawn = heapscribe().arg("flame").arg(run.trace()).arg("-o").arg(&picture).output().unwrap();
+    assert!(drawn.status.success(), "{drawn:?}");
+    fs::read_to_string(picture).unwrap()
+}
+
+/// A method that the JVM has compiled is named; of lines a perf map has none.
+#[test]
+fn a_leak_in_java_is_named_by_its_method() {
+    if !has("java") || !has("javac") {
+        return skip("there is no JDK (apt-get install default-jdk-headless)");
+    }
+    let place = Place::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/Leak.java");
+    let compiled = Command::new("javac").arg("-d").arg(place.path(".")).arg(source).output().unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    let options = ["-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=1g", "-cp"];
+    let run = Run::new(&place, "java").args(options).args([place.path(".").as_os_str()]).args(["Leak"]);
+    let run = run.options(["--jit"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let shown = heapscribe().arg("report").arg(run.trace()).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let holds_most = shown.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
+    assert!(holds_most.is_some_and(|line| line.contains("Leak::loadOrder")), "{shown}");
+    assert!(flame_graph(&place, &run).contains("Leak::loadOrder"), "no method in the flame graph");
 }
