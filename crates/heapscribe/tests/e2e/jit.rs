@@ -80,7 +80,7 @@ fn a_leak_in_java_is_named_by_its_method() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/Leak.java");
     let compiled = Command::new("javac").arg("-d").arg(place.path(".")).arg(source).output().unwrap();
     assert!(compiled.status.success(), "{compiled:?}");
-    let options = ["-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=1g", "-cp"];
+    let options = ["-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=256m", "-cp"];
     let run = Run::new(&place, "java").args(options).args([place.path(".").as_os_str()]).args(["Leak"]);
     let run = run.options(["--jit"]);
     let ended = run.recorded();

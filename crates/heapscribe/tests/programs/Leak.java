@@ -6,7 +6,7 @@ class Leak {
     static final ArrayList<ByteBuffer> kept = new ArrayList<>();
 
     static void loadOrder(int n) {
-        kept.add(ByteBuffer.allocateDirect(20000 + n));
+        kept.add(ByteBuffer.allocateDirect(2000 + n));
     }
 
     public static void main(String[] arguments) {
