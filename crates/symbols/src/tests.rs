@@ -143,18 +143,30 @@ fn debug_file_by_link_without_a_build_id_needs_the_checksum() {
     assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::NoDebugInfo), 0));
 }
 
-/// Who opens it waits for a writer that never comes.
+/// Who opens a pipe waits for a writer that never comes, and who reads a device may never be done.
 #[test]
-fn a_pipe_is_no_debug_file() {
-    let program = Program::c();
-    let range = program.function("outer");
-    program.split_debug("program.debug");
-    program.objcopy(&["--strip-all", "--add-gnu-debuglink=program.debug", "program"]);
-    let debug = program.dir.path().join("program.debug");
-    std::fs::remove_file(&debug).unwrap();
-    run(Command::new("mkfifo").arg(&debug));
-    let names = program.names(program.module(), &all(range));
-    assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::NoDebugInfo), 0));
+fn a_pipe_or_a_device_is_no_debug_file() {
+    let link: fn(&Program) -> String = |_| "program.debug".to_owned();
+    for place in [link, Program::build_id_path] {
+        for make in [&["mkfifo"][..], &["ln", "-s", "/dev/zero"]] {
+            let program = Program::c();
+            let range = program.function("outer");
+            let place = place(&program);
+            program.split_debug(&place);
+            let debug = program.dir.path().join(&place);
+            let link =
+                if place == "program.debug" { "--add-gnu-debuglink=program.debug" } else { "--strip-all" };
+            program.objcopy(&["--strip-all", link, "program"]);
+            std::fs::remove_file(&debug).unwrap();
+            run(Command::new(make[0]).args(&make[1..]).arg(&debug));
+            let names = program.names(program.module(), &all(range));
+            assert_eq!(
+                (names.failure, names.frames.len()),
+                (Some(LookupFailure::NoDebugInfo), 0),
+                "{place} {make:?}"
+            );
+        }
+    }
 }
 
 #[test]
