@@ -1,6 +1,7 @@
 //! Small programs compiled here and looked up: with debug information, with it elsewhere, without it.
 
 mod cpp_names;
+mod oracle;
 mod sources;
 
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ fn has(tool: &str) -> bool {
 }
 
 /// Reports that a test is skipped and why, also in the log that CI lists at its end.
-fn skip(why: &str) {
+pub(super) fn skip(why: &str) {
     println!("skipped: {why}");
     let Some(log) = std::env::var_os("HEAPSCRIBE_SKIPPED_LOG") else { return };
     let test = std::thread::current().name().unwrap_or("a thread of a test").to_owned();
