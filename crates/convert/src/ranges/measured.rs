@@ -36,16 +36,17 @@ impl<H: History> Ranges<'_, H> {
         is_little.then(|| self.events().given(question, given, is_wanted))
     }
 
-    /// What was allocated or freed in each of many stretches of time; none where so many events would have to be read
+    /// What was allocated or freed in each of many stretches of time, and within one; none where so many events would have to be read
     /// that nobody would wait for them.
     pub fn density(
         &self,
         columns: &Columns,
+        within: &Span,
         of: Density,
         is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
     ) -> Option<Vec<Amount>> {
         let is_little = self.events().count(&columns.time()) <= EVENTS_AT_ONCE;
-        is_little.then(|| self.events().density(columns, of, is_wanted))
+        is_little.then(|| self.events().density(columns, within, of, is_wanted))
     }
 
     /// The heap of each thread: the blocks that it allocated, whoever frees them. Of a recording of many events the

@@ -51,10 +51,12 @@ pub enum Density {
 
 impl<H: History> Events<'_, H> {
     /// Adds up in each column what was allocated in it, or what was freed in it, whenever that was allocated: blocks of the
-    /// keys that are wanted, of all where none are told.
+    /// keys that are wanted, of all where none are told. What is not within a time is left out, as the last column may
+    /// reach over its end.
     pub fn density(
         &self,
         columns: &Columns,
+        within: &Span,
         of: Density,
         is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
     ) -> Vec<Amount> {
@@ -62,7 +64,8 @@ impl<H: History> Events<'_, H> {
             let (mut sums, mut scratch) = (vec![Amount::default(); columns.count], H::Scratch::default());
             run.iter().for_each(|chunk| {
                 let mut wanted = Wanted { chunk, is_wanted, slots: Slots::default(), known: Vec::new() };
-                self.add_chunk(chunk, (columns, of), &mut wanted, (&mut sums, &mut scratch));
+                let cursor = Cursor::new(columns, within, &self.clocks[chunk.facts.process]);
+                self.add_chunk(chunk, of, cursor, &mut wanted, (&mut sums, &mut scratch));
             });
             sums
         });
@@ -75,12 +78,12 @@ impl<H: History> Events<'_, H> {
     fn add_chunk(
         &self,
         chunk: &TimedChunk,
-        (columns, of): (&Columns, Density),
+        of: Density,
+        mut cursor: Cursor<'_>,
         wanted: &mut Wanted<'_>,
         (sums, scratch): (&mut [Amount], &mut H::Scratch),
     ) {
         let own_thread = chunk.facts.thread;
-        let mut cursor = Cursor::new(columns, &self.clocks[chunk.facts.process]);
         self.each_event(chunk, scratch, |ticks, event, scale| {
             let changes = scale.changes(event, ticks);
             let (block, thread) = match (of, event) {
@@ -130,14 +133,15 @@ impl Wanted<'_> {
 /// The column of the last event: most that follow are in it, too, and their time in ticks need not become ns.
 struct Cursor<'a> {
     columns: &'a Columns,
+    within: &'a Span,
     clock: &'a Clock,
     ticks: Range<u64>,
     column: Option<usize>,
 }
 
 impl<'a> Cursor<'a> {
-    fn new(columns: &'a Columns, clock: &'a Clock) -> Cursor<'a> {
-        Cursor { columns, clock, ticks: 0..0, column: None }
+    fn new(columns: &'a Columns, within: &'a Span, clock: &'a Clock) -> Cursor<'a> {
+        Cursor { columns, within, clock, ticks: 0..0, column: None }
     }
 
     #[inline(always)]
@@ -150,10 +154,15 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn go_to(&mut self, ticks: u64) {
-        self.column = self.columns.of(self.clock.ns(ticks));
-        let begins = |column| self.clock.first_tick_at(self.columns.begins_ns(column));
+        let ns = self.clock.ns(ticks);
+        self.column = self.columns.of(ns).filter(|_| self.within.contains(ns));
+        let begins_ns = |column| self.columns.begins_ns(column);
         self.ticks = match self.column {
-            Some(column) => begins(column)..begins(column + 1),
+            Some(column) => {
+                let from_ns = begins_ns(column).max(self.within.from_ns);
+                let to_ns = begins_ns(column + 1).min(self.within.to_ns);
+                self.clock.first_tick_at(from_ns)..self.clock.first_tick_at(to_ns)
+            }
             None => ticks..ticks.saturating_add(1),
         };
     }

@@ -60,13 +60,19 @@ fn check_density(random: &Random, events: &Events<'_, Random>, begin_ns: u64) {
     let column = |ns: u64| ns.checked_sub(begin_ns).map(|ns| (ns / 37) as usize).filter(|at| *at < 9);
     for of in [Density::Allocated, Density::Freed] {
         let mut cells = vec![Amount::default(); 9];
+        let within = Span { from_ns: begin_ns + 5, to_ns: begin_ns + 8 * 37 + 11 };
         for (key, size, born_ns, died) in random.ages() {
             let ns = if of == Density::Allocated { Some(born_ns) } else { died.map(|(ns, _)| ns) };
+            let ns = ns.filter(|ns| within.contains(*ns));
             if let Some(at) = ns.and_then(column).filter(|_| key.stack.0 != 1) {
                 cells[at].add(Amount::new(1, size));
             }
         }
-        assert_eq!(events.density(&columns, of, Some(&|key: &Key| key.stack.0 != 1)), cells, "{of:?}");
+        assert_eq!(
+            events.density(&columns, &within, of, Some(&|key: &Key| key.stack.0 != 1)),
+            cells,
+            "{of:?}"
+        );
     }
 }
 

@@ -32,17 +32,18 @@ pub(super) fn density(viewer: &Viewer<'_>, ask: &Ask) -> Result<DensityCells, No
     let to_ns = ask.blocks.to_ns.unwrap_or(u64::MAX).min(extent.duration_ns.saturating_add(1));
     let length_ns = to_ns.saturating_sub(from_ns);
     let step_ns = cell_ns(length_ns);
-    // The last cell may reach over the end of the range, and is counted to its own end.
+    // The last cell may reach over the end of the range, to which it is counted.
     let count = length_ns.div_ceil(step_ns) as usize;
     let columns = Columns { begin_ns: extent.begin_ns.saturating_add(from_ns), step_ns, count };
+    let within = ranges.span(Some(from_ns), ask.blocks.to_ns.filter(|ns| *ns < extent.duration_ns));
     let stacks = viewer.stacks()?;
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
     let is_freed = ask.blocks.show == Show::Freed;
     let of = if is_freed { Density::Freed } else { Density::Allocated };
     let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
     let sums = match wanted.is_all() {
-        true => ranges.density(&columns, of, None),
-        false => ranges.density(&columns, of, Some(&is_wanted)),
+        true => ranges.density(&columns, &within, of, None),
+        false => ranges.density(&columns, &within, of, Some(&is_wanted)),
     };
     let Some(sums) = sums else {
         return Err(NoAnswer::Refused(MANY.to_owned()));
