@@ -56,9 +56,9 @@ pub(crate) struct AgeTicks {
 impl AgeTicks {
     /// Of a process with this clock.
     pub(crate) fn new(clock: &Clock) -> AgeTicks {
-        let begins = AGES_NS.map(|ns| first_ticks(ns, clock));
+        let begins = AGES_NS.map(|ns| clock.span_ticks(ns));
         let of_bits = |bits: usize| {
-            let shortest = (1u64 << bits.saturating_sub(1)) * u64::from(bits != 0);
+            let shortest = bits.checked_sub(1).map_or(0, |bit| 1u64 << bit);
             let next = begins.partition_point(|begin| *begin <= shortest).max(1);
             ((next - 1) as u8, begins.get(next).copied().unwrap_or(u64::MAX))
         };
@@ -73,12 +73,6 @@ impl AgeTicks {
     }
 }
 
-/// The least lifetime, in ticks, that has at least so many ns.
-pub(crate) fn first_ticks(ns: u64, clock: &Clock) -> u64 {
-    let ticks = (u128::from(ns) << 32).div_ceil(u128::from(clock.ns_per_tick_q32.max(1)));
-    u64::try_from(ticks).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +83,7 @@ mod tests {
         {
             let clock = Clock { ns_per_tick_q32, ..Clock::default() };
             let ages = AgeTicks::new(&clock);
-            let of_begins = AGES_NS.iter().map(|ns| first_ticks(*ns, &clock));
+            let of_begins = AGES_NS.iter().map(|ns| clock.span_ticks(*ns));
             let around =
                 of_begins.flat_map(|ticks| [ticks.saturating_sub(1), ticks, ticks.saturating_add(1)]);
             for ticks in around.chain((0..u64::BITS).map(|bit| 1 << bit)).chain([0, u64::MAX]) {

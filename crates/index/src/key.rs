@@ -18,6 +18,9 @@ pub struct Key {
     pub size: SizeClass,
 }
 
+/// Says which keys are wanted.
+pub type KeyFilter<'a> = &'a (dyn Fn(&Key) -> bool + Sync);
+
 /// Sizes between two powers of two: 0 is the size 0, and `n` the sizes with `n` significant bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SizeClass(pub u8);

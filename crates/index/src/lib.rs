@@ -35,7 +35,7 @@ pub use amount::Amount;
 pub use ask::{AgeMap, Bounds, Columns, Density, Events, GivenBytes, Sums, ThreadStep};
 pub use build::{BuildOptions, Built, build};
 pub use file::{IndexError, VERSION};
-pub use key::{Key, KeyId, SizeClass};
+pub use key::{Key, KeyFilter, KeyId, SizeClass};
 pub use open::Index;
 pub use question::{Death, Question, Span};
 pub use trace_id::TraceId;

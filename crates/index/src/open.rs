@@ -9,7 +9,7 @@ use heapscribe_wire::ids::StackId;
 use crate::axis::{Axis, LEAVES_MAX};
 use crate::file::{IndexError, Kind, SectionReader};
 use crate::heap;
-use crate::key::{Key, Keys, SizeClass};
+use crate::key::{Key, KeyFilter, Keys, SizeClass};
 use crate::lost;
 use crate::notes;
 use crate::trace_id::TraceId;
@@ -96,6 +96,11 @@ impl<S: Source> Index<S> {
     /// Whether a process had ended at a moment: what it held went with it.
     pub(crate) fn had_ended(&self, process: u32, ns: u64) -> bool {
         self.process_ends_ns.get(process as usize).is_some_and(|end_ns| *end_ns != 0 && *end_ns <= ns)
+    }
+
+    /// By number, which of its keys are wanted; none where all are.
+    pub(crate) fn wanted(&self, filter: Option<KeyFilter<'_>>) -> Option<Vec<bool>> {
+        filter.map(|is_wanted| self.keys().iter().map(is_wanted).collect())
     }
 
     /// Whether any process had ended at a moment.

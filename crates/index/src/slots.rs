@@ -1,8 +1,9 @@
 //! Small numbers for the keys of a chunk: some hundred of them take turns in some ten thousand events.
 
+use heapscribe_analyze::events::BlockChange;
 use heapscribe_wire::ids::StackId;
 
-use crate::key::SizeClass;
+use crate::key::{Key, SizeClass};
 
 /// What tells keys of a chunk apart: process and thread are the same for all that its thread allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,18 @@ pub(crate) struct LocalKey {
 }
 
 impl LocalKey {
+    /// That of a block which a thread allocated.
+    #[inline(always)]
+    pub(crate) fn of(block: &BlockChange, thread: u32) -> LocalKey {
+        LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) }
+    }
+
+    /// The same among those of all processes.
+    pub(crate) fn in_process(self, process: usize) -> Key {
+        let LocalKey { stack, thread, size } = self;
+        Key { process: process as u32, stack, thread, size }
+    }
+
     #[inline(always)]
     fn hash(self) -> u64 {
         let bits = u64::from(self.stack.0) | u64::from(self.thread) << 32;

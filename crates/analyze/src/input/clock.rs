@@ -35,6 +35,12 @@ impl Clock {
         ((u128::from(ticks) * u128::from(self.ns_per_tick_q32)) >> 32) as u64
     }
 
+    /// The least length of time, in ticks, that has at least so many ns.
+    pub fn span_ticks(&self, ns: u64) -> u64 {
+        let ticks = (u128::from(ns) << 32).div_ceil(u128::from(self.ns_per_tick_q32.max(1)));
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+
     /// A length of time in the clock's own units, ns, to the nearest, as a dump has it.
     #[inline(always)]
     pub fn units_ns(&self, units: u64) -> u64 {

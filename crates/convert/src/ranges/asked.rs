@@ -10,7 +10,7 @@ use heapscribe_analyze::{
     highest, lost_in_chunks, over_time,
 };
 use heapscribe_diagnostics::Problem;
-use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
+use heapscribe_index::{Amount, Events, Index, Key, KeyFilter, Question, Span};
 use heapscribe_wire::head::LossReason;
 
 use super::index_file::{IndexOptions, open_or_make};
@@ -180,15 +180,14 @@ impl<'h, H: History> Ranges<'h, H> {
     }
 
     /// The totals of the answers to several questions, of the keys that are wanted; of all where none are told.
-    pub fn totals(&self, questions: &[Question], is_wanted: Option<&dyn Fn(&Key) -> bool>) -> Vec<Amount> {
+    pub fn totals(&self, questions: &[Question], filter: Option<KeyFilter<'_>>) -> Vec<Amount> {
         let by_index =
-            self.index.as_ref().and_then(|index| index.totals(questions, is_wanted, &self.events).ok());
+            self.index.as_ref().and_then(|index| index.totals(questions, filter, &self.events).ok());
         by_index.unwrap_or_else(|| {
-            let is = |key: &Key| is_wanted.is_none_or(|is_wanted| is_wanted(key));
             let total = |question| {
-                let mut sums = self.pass(question);
-                sums.sums.retain(|(key, _)| is(key));
-                sums.total()
+                let mut answer = self.pass(question);
+                answer.sums.retain(|(key, _)| filter.is_none_or(|is_wanted| is_wanted(key)));
+                answer.total()
             };
             questions.iter().map(total).collect()
         })

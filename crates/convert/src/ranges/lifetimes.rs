@@ -1,7 +1,7 @@
 //! Lifetimes of blocks: by the index where it has the classes that are asked for, else in a pass over the events.
 
 use heapscribe_analyze::input::History;
-use heapscribe_index::{AgeMap, Bounds, Index, Key, Span};
+use heapscribe_index::{AgeMap, Bounds, Index, KeyFilter, Span};
 
 use super::asked::{ByKey, Ranges};
 
@@ -15,8 +15,7 @@ impl<H: History> Ranges<'_, H> {
             let sums = index.aged(born, died, age_ns, self.events()).ok()??;
             Some(sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect())
         });
-        let by_events =
-            || self.events().aged(born, died, &(age_ns.from_ns..age_ns.to_ns)).into_iter().collect();
+        let by_events = || self.events().aged(born, died, age_ns).into_iter().collect();
         ByKey { sums: by_index.unwrap_or_else(by_events) }
     }
 
@@ -41,13 +40,11 @@ impl<H: History> Ranges<'_, H> {
     }
 
     /// Blocks by time of birth and class of lifetime: those of the keys that are wanted, of all where none are told.
-    pub fn age_map(&self, bounds: &Bounds, is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>) -> AgeMap {
+    pub fn age_map(&self, bounds: &Bounds, filter: Option<KeyFilter<'_>>) -> AgeMap {
         // A coarse index cannot tell all keys apart.
-        let can_tell = |index: &&Index<_>| is_wanted.is_none() || !index.is_coarse();
+        let can_tell = |index: &&Index<_>| filter.is_none() || !index.is_coarse();
         let index = self.index().filter(can_tell);
-        let by_index = index.and_then(|index| index.age_map(bounds, is_wanted, self.events()).ok());
-        by_index.unwrap_or_else(|| {
-            self.events().age_map(bounds, &|key: &Key| is_wanted.is_none_or(|is_wanted| is_wanted(key)))
-        })
+        let by_index = index.and_then(|index| index.age_map(bounds, filter, self.events()).ok());
+        by_index.unwrap_or_else(|| self.events().age_map(bounds, filter))
     }
 }

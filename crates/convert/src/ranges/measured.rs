@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::input::History;
-use heapscribe_index::{Amount, Columns, Density, GivenBytes, Index, Key, Question, SizeClass, Span};
+use heapscribe_index::{
+    Amount, Columns, Density, GivenBytes, Index, Key, KeyFilter, Question, SizeClass, Span,
+};
 
 use super::asked::{EVENTS_AT_ONCE, Ranges};
 use crate::file_source::FileSource;
@@ -36,17 +38,17 @@ impl<H: History> Ranges<'_, H> {
         is_little.then(|| self.events().given(question, given, is_wanted))
     }
 
-    /// What was allocated or freed in each of many stretches of time, and within one; none where so many events would have to be read
-    /// that nobody would wait for them.
+    /// What was allocated or freed in each of many stretches of time, and within one; none where so many events would have
+    /// to be read that nobody would wait for them.
     pub fn density(
         &self,
         columns: &Columns,
         within: &Span,
         of: Density,
-        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
+        filter: Option<KeyFilter<'_>>,
     ) -> Option<Vec<Amount>> {
         let is_little = self.events().count(&columns.time()) <= EVENTS_AT_ONCE;
-        is_little.then(|| self.events().density(columns, within, of, is_wanted))
+        is_little.then(|| self.events().density(columns, within, of, filter))
     }
 
     /// The heap of each thread: the blocks that it allocated, whoever frees them. Of a recording of many events the

@@ -19,7 +19,7 @@ use super::sections::{amount, each_numbered, each_of_key};
 use crate::ages::{AGES, class};
 use crate::amount::Amount;
 use crate::file::{IndexError, Kind};
-use crate::key::Key;
+use crate::key::KeyFilter;
 use crate::open::Index;
 use crate::question::Span;
 
@@ -64,19 +64,18 @@ impl<S: Source + Sync> Index<S> {
     pub fn age_map<H: History>(
         &self,
         bounds: &Bounds,
-        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
+        filter: Option<KeyFilter<'_>>,
         events: &Events<'_, H>,
     ) -> Result<AgeMap, IndexError> {
-        let parts = self.parts(bounds, is_wanted.is_some());
-        let wanted: Option<Vec<bool>> =
-            is_wanted.map(|is_wanted| self.keys().iter().map(is_wanted).collect());
+        let parts = self.parts(bounds, filter.is_some());
+        let wanted = self.wanted(filter);
         let has = |key: u64| wanted.as_ref().is_none_or(|wanted| wanted.get(key as usize) == Some(&true));
         let whole = || match &wanted {
             None => self.all_of_leaves(&parts.whole, bounds.columns()),
             Some(_) => self.sums_of(&parts.whole, bounds.columns(), &has),
         };
         let partial = || {
-            let young = self.young_in(&parts.partial, bounds, is_wanted, events);
+            let young = self.young_in(&parts.partial, bounds, filter, events);
             Ok(young.and(&self.survivors_in(&parts.partial, bounds, &has)?))
         };
         let (whole, partial): (Result<_, IndexError>, Result<AgeMap, IndexError>) =
@@ -100,7 +99,7 @@ impl<S: Source + Sync> Index<S> {
 
     /// Of all keys together.
     fn all_of_leaves(&self, whole: &[(Whole, usize)], columns: usize) -> Result<AgeMap, IndexError> {
-        let mut map = AgeMap::new(columns, AGES);
+        let mut map = AgeMap::new(columns);
         let mut column_of = vec![None; self.axis().leaves() as usize];
         for (part, column) in whole {
             if let Whole::Leaf(leaf) = part {
@@ -128,7 +127,7 @@ impl<S: Source + Sync> Index<S> {
         columns: usize,
         has: &(impl Fn(u64) -> bool + Sync),
     ) -> Result<AgeMap, IndexError> {
-        let none = || AgeMap::new(columns, AGES);
+        let none = || AgeMap::new(columns);
         let add = |map: AgeMap, (part, column): &(Whole, usize)| self.add_whole(map, *part, *column, has);
         let per_run = whole.len().div_ceil(4 * rayon::current_num_threads()).max(1);
         let runs = whole.par_chunks(per_run).map(|run| run.iter().try_fold(none(), add));
@@ -192,7 +191,7 @@ impl<S: Source + Sync> Index<S> {
         bounds: &Bounds,
         has: &(impl Fn(u64) -> bool + Sync),
     ) -> Result<AgeMap, IndexError> {
-        let none = || AgeMap::new(bounds.columns(), AGES);
+        let none = || AgeMap::new(bounds.columns());
         let of_leaf = |leaf: &u32| {
             let mut map = none();
             self.add_survivors(&mut map, *leaf, |ns| bounds.of(ns), has)?;
@@ -206,23 +205,27 @@ impl<S: Source + Sync> Index<S> {
         &self,
         leaves: &BTreeSet<u32>,
         bounds: &Bounds,
-        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
+        filter: Option<KeyFilter<'_>>,
         events: &Events<'_, H>,
     ) -> AgeMap {
-        let none = || AgeMap::new(bounds.columns(), AGES);
+        let none = || AgeMap::new(bounds.columns());
         let mut all = none();
         for run in runs(leaves) {
             let time = self.time_of(&run);
             let add = |map: &mut AgeMap, change: Change| match change {
                 Change::Born { key, amount, ns, .. } if time.contains(ns) => {
-                    if let Some(column) = bounds.of(ns).filter(|_| is_wanted.is_none_or(|is| is(&key))) {
+                    if let Some(column) =
+                        bounds.of(ns).filter(|_| filter.is_none_or(|is_wanted| is_wanted(&key)))
+                    {
                         map.born[column].add(amount);
                     }
                 }
                 Change::Died { key, amount, born_ns, ns, age_ns, .. }
                     if time.contains(born_ns) && self.axis().leaf(born_ns) == self.axis().leaf(ns) =>
                 {
-                    if let Some(column) = bounds.of(born_ns).filter(|_| is_wanted.is_none_or(|is| is(&key))) {
+                    if let Some(column) =
+                        bounds.of(born_ns).filter(|_| filter.is_none_or(|is_wanted| is_wanted(&key)))
+                    {
                         map.died(class(age_ns) as u64, column, amount);
                     }
                 }

@@ -2,7 +2,6 @@
 //! the class only.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use heapscribe_analyze::input::History;
 
@@ -11,7 +10,7 @@ use super::edges::Events;
 use super::fold::Change;
 use crate::ages::{AGES, class};
 use crate::amount::Amount;
-use crate::key::Key;
+use crate::key::{Key, KeyFilter};
 use crate::question::Span;
 
 /// Blocks by time of birth, and those that were freed by class of lifetime, too.
@@ -24,8 +23,8 @@ pub struct AgeMap {
 }
 
 impl AgeMap {
-    pub(super) fn new(columns: usize, ages: usize) -> AgeMap {
-        AgeMap { born: vec![Amount::default(); columns], freed: vec![vec![Amount::default(); columns]; ages] }
+    pub(super) fn new(columns: usize) -> AgeMap {
+        AgeMap { born: vec![Amount::default(); columns], freed: vec![vec![Amount::default(); columns]; AGES] }
     }
 
     /// Adds what was freed; a class that there is not, of a damaged index, is left out.
@@ -53,12 +52,12 @@ const fn from(from_ns: u64) -> Span {
 
 impl<H: History> Events<'_, H> {
     /// Blocks that were born in one time and freed in another, and lived so long, ns.
-    pub fn aged(&self, born: &Span, died: &Span, age_ns: &Range<u64>) -> HashMap<Key, Amount> {
+    pub fn aged(&self, born: &Span, died: &Span, age_ns: &Span) -> HashMap<Key, Amount> {
         let sums = self.fold(&from(born.from_ns), HashMap::<Key, Amount>::new, |sums, change| {
             if let Change::Died { key, amount, born_ns, ns, age_ns: age, .. } = change
                 && born.contains(born_ns)
                 && died.contains(ns)
-                && age_ns.contains(&age)
+                && age_ns.contains(age)
             {
                 sums.entry(key).or_default().add(amount);
             }
@@ -69,8 +68,9 @@ impl<H: History> Events<'_, H> {
     }
 
     /// Adds blocks up by column of birth and class of lifetime, in a pass over the events from the first column on.
-    pub fn age_map(&self, bounds: &Bounds, is_wanted: &(impl Fn(&Key) -> bool + Sync)) -> AgeMap {
-        let none = || AgeMap::new(bounds.columns(), AGES);
+    pub fn age_map(&self, bounds: &Bounds, filter: Option<KeyFilter<'_>>) -> AgeMap {
+        let is_wanted = |key: &Key| filter.is_none_or(|is_wanted| is_wanted(key));
+        let none = || AgeMap::new(bounds.columns());
         let maps = self.fold(&from(bounds.time().from_ns), none, |map, change| match change {
             Change::Born { key, amount, ns, .. } => {
                 if let Some(column) = bounds.of(ns).filter(|_| is_wanted(&key)) {

@@ -3,12 +3,10 @@
 use std::ops::{ControlFlow, Range};
 
 use heapscribe_analyze::input::{Clock, History};
-use heapscribe_wire::record::Event;
 
-use super::edges::{Events, TimedChunk};
-use super::fold::amount;
+use super::edges::{Changed, Events, TimedChunk, amount};
 use crate::amount::Amount;
-use crate::key::{Key, SizeClass};
+use crate::key::KeyFilter;
 use crate::question::Span;
 use crate::slots::{LocalKey, Slots};
 
@@ -58,12 +56,12 @@ impl<H: History> Events<'_, H> {
         columns: &Columns,
         within: &Span,
         of: Density,
-        is_wanted: Option<&(dyn Fn(&Key) -> bool + Sync)>,
+        filter: Option<KeyFilter<'_>>,
     ) -> Vec<Amount> {
         let sums = self.runs(&columns.time(), |run| {
             let (mut sums, mut scratch) = (vec![Amount::default(); columns.count], H::Scratch::default());
             run.iter().for_each(|chunk| {
-                let mut wanted = Wanted { chunk, is_wanted, slots: Slots::default(), known: Vec::new() };
+                let mut wanted = Wanted { chunk, filter, slots: Slots::default(), known: Vec::new() };
                 let cursor = Cursor::new(columns, within, &self.clocks[chunk.facts.process]);
                 self.add_chunk(chunk, of, cursor, &mut wanted, (&mut sums, &mut scratch));
             });
@@ -83,19 +81,14 @@ impl<H: History> Events<'_, H> {
         wanted: &mut Wanted<'_>,
         (sums, scratch): (&mut [Amount], &mut H::Scratch),
     ) {
-        let own_thread = chunk.facts.thread;
-        self.each_event(chunk, scratch, |ticks, event, scale| {
-            let changes = scale.changes(event, ticks);
-            let (block, thread) = match (of, event) {
-                (Density::Allocated, _) => (changes.allocated, own_thread),
-                (Density::Freed, Event::Free { block, .. } | Event::Realloc { old: block, .. }) => {
-                    (changes.freed, block.birth_thread.map_or(own_thread, |thread| thread.0))
-                }
-                (Density::Freed, _) => (None, own_thread),
+        self.each_change(chunk, scratch, |ticks, Changed { born, died }| {
+            let block = match of {
+                Density::Allocated => born.map(|block| (block, chunk.facts.thread)),
+                Density::Freed => died.map(|died| (died.block, died.thread)),
             };
-            if let Some(block) = block
+            if let Some((block, thread)) = block
                 && let Some(column) = cursor.column(ticks)
-                && wanted.has(LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) })
+                && wanted.has(LocalKey::of(&block, thread))
             {
                 sums[column].add(amount(&block));
             }
@@ -107,7 +100,7 @@ impl<H: History> Events<'_, H> {
 /// Which keys of a chunk are wanted: each is looked at once.
 struct Wanted<'a> {
     chunk: &'a TimedChunk,
-    is_wanted: Option<&'a (dyn Fn(&Key) -> bool + Sync)>,
+    filter: Option<KeyFilter<'a>>,
     slots: Slots,
     known: Vec<bool>,
 }
@@ -115,16 +108,10 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     #[inline(always)]
     fn has(&mut self, key: LocalKey) -> bool {
-        let Some(is_wanted) = self.is_wanted else { return true };
+        let Some(is_wanted) = self.filter else { return true };
         let slot = self.slots.number(key);
         if slot == self.known.len() {
-            let LocalKey { stack, thread, size } = key;
-            self.known.push(is_wanted(&Key {
-                process: self.chunk.facts.process as u32,
-                stack,
-                thread,
-                size,
-            }));
+            self.known.push(is_wanted(&key.in_process(self.chunk.facts.process)));
         }
         self.known[slot]
     }

@@ -13,7 +13,7 @@ use super::plan::{Edge, edges};
 use super::wanted::Wanted;
 use crate::amount::Amount;
 use crate::axis::Axis;
-use crate::key::{Key, SizeClass};
+use crate::key::Key;
 use crate::question::{Death, Question, Span};
 use crate::slots::{LocalKey, Slots};
 
@@ -33,6 +33,33 @@ pub(super) struct TimedChunk {
     pub(super) facts: ChunkFacts,
     pub(super) begin_ns: u64,
     pub(super) last_ns: u64,
+}
+
+impl TimedChunk {
+    /// Whether it has events of a time, as far as its ends tell.
+    pub(super) fn reaches_into(&self, time: &Span) -> bool {
+        self.begin_ns < time.to_ns && self.last_ns >= time.from_ns
+    }
+}
+
+/// What an event does to blocks.
+pub(super) struct Changed {
+    pub(super) born: Option<BlockChange>,
+    pub(super) died: Option<Died>,
+}
+
+/// A block that was freed.
+pub(super) struct Died {
+    pub(super) block: BlockChange,
+    /// That which had allocated it.
+    pub(super) thread: u32,
+    pub(super) age_ticks: u64,
+}
+
+/// What a block stands for.
+#[inline(always)]
+pub(super) fn amount(block: &BlockChange) -> Amount {
+    Amount::new(block.weight.blocks, block.weight.bytes)
 }
 
 impl<'h, H: History> Events<'h, H> {
@@ -62,8 +89,7 @@ impl<'h, H: History> Events<'h, H> {
 
     /// How many events have to be read to know each that is in a stretch of time.
     pub fn count(&self, time: &Span) -> u64 {
-        let reaches_in = |chunk: &&TimedChunk| chunk.begin_ns < time.to_ns && chunk.last_ns >= time.from_ns;
-        self.chunks.iter().filter(reaches_in).map(|chunk| chunk.facts.events).sum()
+        self.chunks.iter().filter(|chunk| chunk.reaches_into(time)).map(|chunk| chunk.facts.events).sum()
     }
 
     /// When each process ended, where that is known.
@@ -96,9 +122,7 @@ impl<'h, H: History> Events<'h, H> {
     pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edges: &[Edge]) -> Vec<(usize, Key, Amount)> {
         let in_leaf = Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) };
         let times: Vec<Span> = edges.iter().map(|edge| edge.time().and(&in_leaf)).collect();
-        let reaches_in = |chunk: &&TimedChunk| {
-            times.iter().any(|time| chunk.begin_ns < time.to_ns && chunk.last_ns >= time.from_ns)
-        };
+        let reaches_in = |chunk: &&TimedChunk| times.iter().any(|time| chunk.reaches_into(time));
         let chunks = self.chunks.iter().filter(reaches_in).collect();
         self.sum(chunks, &in_leaf, edges)
     }
@@ -111,14 +135,14 @@ impl<'h, H: History> Events<'h, H> {
         sums.flatten_iter().collect()
     }
 
-    /// Takes the events of a chunk that happen at a time, with that in ticks and what blocks stand for then, up to where
-    /// it can be read, or to where no more are wanted.
+    /// Takes what the events of a chunk do to blocks, with their time in ticks, up to where it can be read, or to where no
+    /// more are wanted.
     #[inline(always)]
-    pub(super) fn each_event(
+    pub(super) fn each_change(
         &self,
         chunk: &TimedChunk,
         scratch: &mut H::Scratch,
-        mut take: impl FnMut(u64, &Event, &Scale) -> ControlFlow<()>,
+        mut take: impl FnMut(u64, Changed) -> ControlFlow<()>,
     ) {
         let facts = &chunk.facts;
         let Ok(events) = self.history.events(chunk.number, scratch) else {
@@ -136,7 +160,15 @@ impl<'h, H: History> Events<'h, H> {
                 continue;
             }
             ticks = ticks.wrapping_add(dt);
-            if take(ticks, &event, &scale).is_break() {
+            let changes = scale.changes(&event, ticks);
+            let died = match (changes.freed, event) {
+                (Some(freed), Event::Free { block, .. } | Event::Realloc { old: block, .. }) => {
+                    let thread = block.birth_thread.map_or(facts.thread, |thread| thread.0);
+                    Some(Died { block: freed, thread, age_ticks: block.age_ticks })
+                }
+                _ => None,
+            };
+            if take(ticks, Changed { born: changes.allocated, died }).is_break() {
                 break;
             }
         }
@@ -148,25 +180,20 @@ impl<'h, H: History> Events<'h, H> {
         wanted: &Wanted,
         scratch: &mut H::Scratch,
     ) -> Vec<(usize, Key, Amount)> {
-        let own_thread = chunk.facts.thread;
         let mut sums = ChunkSums::new(wanted.edges());
-        self.each_event(chunk, scratch, |ticks, event, scale| {
+        self.each_change(chunk, scratch, |ticks, Changed { born, died }| {
             if ticks >= wanted.end() {
                 return ControlFlow::Break(());
             }
-            let changes = scale.changes(event, ticks);
-            if let Some(block) = changes.allocated {
-                sums.add(&block, own_thread, wanted.born(ticks));
+            if let Some(block) = born {
+                sums.add(&block, chunk.facts.thread, wanted.born(ticks));
             }
-            if let (Some(freed), Event::Free { block, .. } | Event::Realloc { old: block, .. }) =
-                (changes.freed, event)
-            {
-                let thread = block.birth_thread.map_or(own_thread, |thread| thread.0);
-                sums.add(&freed, thread, wanted.died(ticks, block.age_ticks));
+            if let Some(Died { block, thread, age_ticks }) = died {
+                sums.add(&block, thread, wanted.died(ticks, age_ticks));
             }
             ControlFlow::Continue(())
         });
-        sums.by_key(chunk.facts.process as u32)
+        sums.by_key(chunk.facts.process)
     }
 }
 
@@ -188,19 +215,18 @@ impl ChunkSums {
     #[inline(always)]
     fn add(&mut self, block: &BlockChange, thread: u32, mut edges: impl Iterator<Item = usize>) {
         let Some(first) = edges.next() else { return };
-        let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
-        let slot = self.slots.number(key);
+        let slot = self.slots.number(LocalKey::of(block, thread));
         if slot * self.edges == self.amounts.len() {
             self.amounts.resize((slot + 1) * self.edges, Amount::default());
         }
-        let amount = Amount::new(block.weight.blocks, block.weight.bytes);
+        let amount = amount(block);
         let sums = &mut self.amounts[slot * self.edges..];
         [first].into_iter().chain(edges).for_each(|edge| sums[edge].add(amount));
     }
 
-    fn by_key(self, process: u32) -> Vec<(usize, Key, Amount)> {
+    fn by_key(self, process: usize) -> Vec<(usize, Key, Amount)> {
         let of_key = |(key, sums): (&LocalKey, &[Amount])| {
-            let key = Key { process, stack: key.stack, thread: key.thread, size: key.size };
+            let key = key.in_process(process);
             let each = sums.iter().copied().enumerate().filter(|(_, amount)| !amount.is_zero());
             each.map(|(edge, amount)| (edge, key, amount)).collect::<Vec<_>>()
         };

@@ -12,7 +12,7 @@ use super::sums::{Gather, Sums, Total};
 use crate::ages::classes;
 use crate::amount::Amount;
 use crate::file::IndexError;
-use crate::key::Key;
+use crate::key::{Key, KeyFilter};
 use crate::open::Index;
 use crate::question::{Death, Question, Span};
 
@@ -61,7 +61,7 @@ impl<S: Source + Sync> Index<S> {
     pub fn totals<H: History>(
         &self,
         questions: &[Question],
-        is_wanted: Option<&dyn Fn(&Key) -> bool>,
+        filter: Option<KeyFilter<'_>>,
         events: &Events<'_, H>,
     ) -> Result<Vec<Amount>, IndexError> {
         let has_ended =
@@ -69,15 +69,13 @@ impl<S: Source + Sync> Index<S> {
         if questions.iter().any(has_ended) {
             // What went with a process is told by key.
             let mut totals = vec![Amount::default(); questions.len()];
-            let is = |key: &Key| is_wanted.is_none_or(|is_wanted| is_wanted(key));
-            self.ask_each(questions, events, &mut |number, sums| {
-                let wanted = sums.iter().filter(|(key, _)| is(&self.keys()[key.0 as usize]));
-                wanted.for_each(|(_, amount)| totals[number].add(amount));
+            self.ask_each(questions, events, &mut |number, mut sums| {
+                sums.retain(|key| filter.is_none_or(|is_wanted| is_wanted(&self.keys()[key.0 as usize])));
+                totals[number] = sums.total();
             })?;
             return Ok(totals);
         }
-        let wanted: Option<Vec<bool>> =
-            is_wanted.map(|is_wanted| self.keys().iter().map(is_wanted).collect());
+        let wanted = self.wanted(filter);
         let plan = match wanted {
             None => Plan::totals(questions, self.axis()),
             Some(_) => Plan::new(questions, self.axis()),

@@ -5,7 +5,6 @@ use std::ops::{Range, RangeInclusive};
 use heapscribe_analyze::input::Clock;
 
 use super::plan::Edge;
-use crate::ages::first_ticks;
 use crate::question::Span;
 
 /// What is wanted for some edges, by their numbers.
@@ -81,9 +80,9 @@ impl Wanted {
 fn ages_in_ticks(age: &Span, clock: &Clock) -> RangeInclusive<u64> {
     let last = match age.to_ns {
         u64::MAX => u64::MAX,
-        ns => first_ticks(ns, clock).saturating_sub(1),
+        ns => clock.span_ticks(ns).saturating_sub(1),
     };
-    first_ticks(age.from_ns, clock)..=last
+    clock.span_ticks(age.from_ns)..=last
 }
 
 /// A stretch of time in ticks: those whose ns lie in it.

@@ -34,15 +34,14 @@ impl LeafAges {
 
     /// Writes them.
     pub(super) fn write<W: Write>(&self, out: &mut SectionWriter<W>) -> io::Result<()> {
-        let row = |(leaf, age, amount): (usize, usize, Amount)| {
-            let [blocks, bytes] = amount.columns();
-            [leaf as u64, age as u64, blocks, bytes]
+        let of_leaf = |(leaf, ages): (u64, &[Amount; AGES])| {
+            let some = (0..).zip(*ages).filter(|(_, amount)| !amount.is_zero());
+            some.map(move |(age, amount)| {
+                let [blocks, bytes] = amount.columns();
+                [leaf, age, blocks, bytes]
+            })
         };
-        let of_leaf = |(leaf, ages): (usize, &[Amount; AGES])| {
-            let each = ages.iter().copied().enumerate().filter(|(_, amount)| !amount.is_zero());
-            each.map(|(age, amount)| row((leaf, age, amount))).collect::<Vec<_>>()
-        };
-        let freed: Vec<_> = self.freed.iter().enumerate().flat_map(of_leaf).collect();
+        let freed: Vec<[u64; 4]> = (0..).zip(&self.freed).flat_map(of_leaf).collect();
         out.section(Kind::Ages, 0, &freed)?;
         out.section(Kind::Allocated, 0, &self.allocated.iter().map(|sum| sum.columns()).collect::<Vec<_>>())
     }

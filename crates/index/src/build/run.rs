@@ -26,6 +26,7 @@ use crate::heap;
 use crate::key::{Key, KeyId, Keys};
 use crate::lost;
 use crate::notes;
+use crate::slots::LocalKey;
 use crate::ticks::LeafTicks;
 use crate::trace_id::TraceId;
 
@@ -174,14 +175,7 @@ impl Shared {
 
     /// Adds what a chunk has in a leaf.
     fn add(&mut self, process: usize, leaf: u32, sums: &LocalSums, survivors: &ByBirth) {
-        let number = |key: &crate::slots::LocalKey| {
-            self.keys.number(Key {
-                process: process as u32,
-                stack: key.stack,
-                thread: key.thread,
-                size: key.size,
-            })
-        };
+        let number = |key: &LocalKey| self.keys.number(key.in_process(process));
         let keys: Vec<KeyId> = sums.keys().iter().map(number).collect();
         self.leaves.entry(leaf).or_default().add(sums, survivors, &keys);
         self.survivors.add(leaf, sums, &keys);

@@ -31,7 +31,7 @@ pub(crate) fn check_ages(
 fn check_map(random: &Random, index: &Index<Vec<u8>>, events: &Events<'_, Random>, bounds: &Bounds) {
     let is_wanted = |key: &Key| key.thread != 2;
     let (all, some) = (expected_map(random, bounds, |_| true), expected_map(random, bounds, is_wanted));
-    assert_eq!(events.age_map(bounds, &is_wanted), some, "{bounds:?}");
+    assert_eq!(events.age_map(bounds, Some(&is_wanted)), some, "{bounds:?}");
     assert_eq!(index.age_map(bounds, None, events).unwrap(), all, "{bounds:?} {:?}", index.axis());
     // Of an index that keeps no threads apart, none can be asked for.
     if !index.is_coarse() {
@@ -92,8 +92,7 @@ fn check_aged(
             expected.entry(key).or_default().add(Amount::new(1, size));
         }
     }
-    let by_pass: BTreeMap<Key, Amount> =
-        events.aged(born, died, &(age.from_ns..age.to_ns)).into_iter().collect();
+    let by_pass: BTreeMap<Key, Amount> = events.aged(born, died, &age).into_iter().collect();
     assert_eq!(by_pass, expected, "{born:?} {died:?} {age:?}");
     let Some(sums) = index.aged(born, died, &age, events).unwrap() else {
         let is_end = |ns| ns == u64::MAX || AGES_NS.contains(&ns);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use heapscribe_analyze::answer::{Amount, Stack};
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_convert::ranges::{ByKey, Ranges};
-use heapscribe_index::{Death, Key, Question, SizeClass, Span};
+use heapscribe_index::{Death, Key, KeyFilter, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
@@ -85,11 +85,8 @@ pub(super) fn totals<H: History>(
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
     let asked: Vec<Question> = questions.iter().map(|blocks| question(ranges, blocks, None)).collect();
     let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
-    let totals = match wanted.is_all() {
-        true => ranges.totals(&asked, None),
-        false => ranges.totals(&asked, Some(&is_wanted)),
-    };
-    Ok(totals.into_iter().map(plain).collect())
+    let filter: Option<KeyFilter<'_>> = if wanted.is_all() { None } else { Some(&is_wanted) };
+    Ok(ranges.totals(&asked, filter).into_iter().map(plain).collect())
 }
 
 /// Sizes and threads that are not known cannot be asked for.
@@ -131,12 +128,7 @@ fn aged<H: History>(
 
 /// The question, with moments as the recording's clock has them.
 fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u64>) -> Question {
-    // The end of a range is not in it, but the end of the recording is.
-    let span = |from_ns: Option<u64>, to_ns: Option<u64>| {
-        let to_ns = to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
-        ranges.span(from_ns.filter(|ns| *ns != 0), to_ns)
-    };
-    let mut range = span(blocks.from_ns, blocks.to_ns);
+    let mut range = span(ranges, blocks.from_ns, blocks.to_ns);
     if let (Some(at_ns), Some(older_ns)) = (at_ns, blocks.older_ns) {
         let at_ns = at_ns.min(ranges.extent().duration_ns);
         let born = at_ns.checked_sub(older_ns).map_or(Span { from_ns: 0, to_ns: 0 }, |ns| {
@@ -156,13 +148,20 @@ fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u
         }
         Show::Allocated => Question::allocated(range),
         Show::Freed => {
-            let born = blocks.born_ns.map_or(Span::ALL, |(from_ns, to_ns)| span(Some(from_ns), Some(to_ns)));
+            let born =
+                blocks.born_ns.map_or(Span::ALL, |(from_ns, to_ns)| span(ranges, Some(from_ns), Some(to_ns)));
             Question { born, death: Death::In(range) }
         }
         Show::Retained => Question { born: range, death: Death::NotUntil(last_ns) },
         Show::Within => Question { born: range, death: Death::In(range) },
         Show::Left => Question::never_freed(range),
     }
+}
+
+/// A range, ns from the start, as the recording's clock has it: its end is not in it, but the end of the recording is.
+pub(super) fn span<H: History>(ranges: &Ranges<'_, H>, from_ns: Option<u64>, to_ns: Option<u64>) -> Span {
+    let to_ns = to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
+    ranges.span(from_ns.filter(|ns| *ns != 0), to_ns)
 }
 
 /// Those of a whole recording, where nothing is known of ranges.

@@ -1,10 +1,10 @@
 //! What was allocated or freed in each of many short stretches of time, cells of 20 ms and less: bursts and pauses that a
 //! curve of live bytes does not show.
 
-use heapscribe_index::{Amount, Columns, Density, Key};
+use heapscribe_index::{Amount, Columns, Density, Key, KeyFilter};
 use serde::Serialize;
 
-use super::answered::NoAnswer;
+use super::answered::{NoAnswer, span};
 use super::ask::{Ask, Show};
 use super::viewer::Viewer;
 use super::wanted::Wanted;
@@ -35,17 +35,14 @@ pub(super) fn density(viewer: &Viewer<'_>, ask: &Ask) -> Result<DensityCells, No
     // The last cell may reach over the end of the range, to which it is counted.
     let count = length_ns.div_ceil(step_ns) as usize;
     let columns = Columns { begin_ns: extent.begin_ns.saturating_add(from_ns), step_ns, count };
-    let within = ranges.span(Some(from_ns), ask.blocks.to_ns.filter(|ns| *ns < extent.duration_ns));
+    let within = span(ranges, ask.blocks.from_ns, ask.blocks.to_ns);
     let stacks = viewer.stacks()?;
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
     let is_freed = ask.blocks.show == Show::Freed;
     let of = if is_freed { Density::Freed } else { Density::Allocated };
     let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
-    let sums = match wanted.is_all() {
-        true => ranges.density(&columns, &within, of, None),
-        false => ranges.density(&columns, &within, of, Some(&is_wanted)),
-    };
-    let Some(sums) = sums else {
+    let filter: Option<KeyFilter<'_>> = if wanted.is_all() { None } else { Some(&is_wanted) };
+    let Some(sums) = ranges.density(&columns, &within, of, filter) else {
         return Err(NoAnswer::Refused(MANY.to_owned()));
     };
     let cells = cells(&sums, ask.look.unit);

@@ -1,9 +1,9 @@
 //! A map of lifetimes: blocks by when they were allocated and how long they lived.
 
-use heapscribe_index::{AGES_NS, AgeMap, Key};
+use heapscribe_index::{AGES_NS, AgeMap, Key, KeyFilter};
 use serde::Serialize;
 
-use super::answered::NoAnswer;
+use super::answered::{NoAnswer, span};
 use super::ask::Ask;
 use super::viewer::Viewer;
 use super::wanted::Wanted;
@@ -27,17 +27,12 @@ pub(super) fn lifetimes(viewer: &Viewer<'_>, ask: &Ask) -> Result<AgeRows, NoAns
     let refused = || NoAnswer::Refused("nothing is known of lifetimes here".to_owned());
     let ranges = viewer.ranges.as_ref().ok_or_else(refused)?;
     let extent = ranges.extent();
-    // The end of a range is not in it, but the end of the recording is.
-    let to_ns = ask.blocks.to_ns.filter(|ns| *ns < extent.duration_ns);
-    let time = ranges.span(ask.blocks.from_ns.filter(|ns| *ns != 0), to_ns);
-    let bounds = ranges.age_bounds(&time, AGE_COLUMNS);
+    let bounds = ranges.age_bounds(&span(ranges, ask.blocks.from_ns, ask.blocks.to_ns), AGE_COLUMNS);
     let stacks = viewer.stacks()?;
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
     let is_wanted = |key: &Key| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
-    let map = match wanted.is_all() {
-        true => ranges.age_map(&bounds, None),
-        false => ranges.age_map(&bounds, Some(&is_wanted)),
-    };
+    let filter: Option<KeyFilter<'_>> = if wanted.is_all() { None } else { Some(&is_wanted) };
+    let map = ranges.age_map(&bounds, filter);
     let from_start = |ns: &u64| ns.saturating_sub(extent.begin_ns).min(extent.duration_ns.saturating_add(1));
     Ok(rows(&map, ask.look.unit, bounds.moments_ns().iter().map(from_start).collect()))
 }
