@@ -1,6 +1,6 @@
 //! Interpreters whose frames are not in stacks, in words: why, and what to do.
 
-use heapscribe_analyze::answer::{Answer, InterpretedFunction};
+use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::definitions::Interpreter;
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
@@ -42,19 +42,14 @@ fn pythons(answer: &Answer) -> impl Iterator<Item = ObjectAllocator> {
 
 /// A line for each interpreter that processes had and whose frames are not in their stacks, or not all of them.
 pub(crate) fn lines(answer: &Answer) -> Vec<String> {
+    let named = answer.tree.languages();
     let unread = answer.interpreters.iter().filter(|interpreter| interpreter.frames != FramesRead::YES);
-    unread
-        .filter_map(
-            |of| if is_named(answer, of.language) { named_in_part(of.language) } else { Some(line(of)) },
-        )
-        .collect()
-}
-
-/// Whether stacks have frames of a language all the same: code that a JIT compiler had named.
-fn is_named(answer: &Answer, language: Language) -> bool {
-    let languages =
-        answer.tree.modules.iter().filter_map(|module| InterpretedFunction::of_path(&module.path));
-    languages.into_iter().any(|function| function.language == language)
+    let line_of = |of: &Interpreter| match named.contains(&of.language) {
+        // Code that a JIT compiler has named.
+        true => named_in_part(of.language),
+        false => Some(line(of)),
+    };
+    unread.filter_map(line_of).collect()
 }
 
 /// What a compiler's names do not have.
@@ -114,7 +109,7 @@ fn why(interpreter: &Interpreter) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapscribe_analyze::answer::{CallTree, Module};
+    use heapscribe_analyze::answer::{CallTree, InterpretedFunction, Module};
     use heapscribe_wire::definitions::Function;
     use heapscribe_wire::ids::FunctionId;
 

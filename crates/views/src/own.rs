@@ -7,9 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use heapscribe_analyze::answer::{Frame, InterpretedFunction, NodeId};
+use heapscribe_analyze::answer::{Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
-use heapscribe_wire::language::Language;
 use heapscribe_wire::real_time_rules::fits;
 
 use crate::call_paths;
@@ -42,7 +41,7 @@ impl Folded {
 }
 
 /// What is known of the modules of a recording.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Modules {
     /// Paths of libraries that count as the program's own, see [`thin_main`].
     libraries: BTreeSet<String>,
@@ -143,7 +142,7 @@ impl<'a> OwnCallers<'a> {
     /// Stepping over more functions than the built-in ones.
     pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
         let mut own = OwnCallers::without_libraries(names, folded);
-        let languages = languages(names);
+        let languages = names.tree().languages();
         if !languages.is_empty() {
             // What a script calls is no library of its own, and the interpreter is none of a `main` that only starts it.
             let paths = names.tree().modules.iter().map(|module| lossy(&module.path));
@@ -246,8 +245,9 @@ impl<'a> OwnCallers<'a> {
         let own = match self.frames.get(frame) {
             Some(known) => *known,
             None => {
-                let (folded, modules) = (self.folded.clone(), self.modules.clone());
-                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded, &modules));
+                let lines = self.names.lines_of(frame);
+                let own = lines.iter().position(|line| is_own(line, &self.folded, &self.modules));
+                let own = own.map(|line| (line, self.function(&lines, line)));
                 self.frames.insert(*frame, own);
                 own
             }
@@ -261,15 +261,14 @@ impl<'a> OwnCallers<'a> {
         lines: &[NamedFrame],
         is_it: impl Fn(&NamedFrame) -> bool,
     ) -> Option<OwnCaller> {
-        let own = self.line(lines, is_it);
-        own.map(|(line, function)| OwnCaller { node, line, function, ..OwnCaller::default() })
+        let line = lines.iter().position(is_it)?;
+        Some(OwnCaller { node, line, function: self.function(lines, line), ..OwnCaller::default() })
     }
 
-    /// The first line like this, and the number of its function.
-    fn line(&mut self, lines: &[NamedFrame], is_it: impl Fn(&NamedFrame) -> bool) -> Option<(usize, u32)> {
-        let line = lines.iter().position(is_it)?;
+    /// The number of the function of one of a frame's lines.
+    fn function(&mut self, lines: &[NamedFrame], line: usize) -> u32 {
         let next = self.functions.len() as u32 + 1;
-        Some((line, *self.functions.entry(Identity::of(lines, line)).or_insert(next)))
+        *self.functions.entry(Identity::of(lines, line)).or_insert(next)
     }
 
     /// Stacks with the same own caller together, the largest figure first; a figure for each stack.
@@ -287,13 +286,6 @@ impl<'a> OwnCallers<'a> {
         all.sort_unstable_by_key(|of| (Reverse(of.figure), of.parts[0].0));
         all
     }
-}
-
-/// What the interpreted frames of a recording are written in.
-fn languages(names: &NamedStacks<'_>) -> BTreeSet<Language> {
-    let functions =
-        names.tree().modules.iter().filter_map(|module| InterpretedFunction::of_path(&module.path));
-    functions.map(|function| function.language).collect()
 }
 
 fn files(paths: &BTreeSet<String>) -> Vec<&str> {

@@ -5,8 +5,12 @@
 //!   interpreted: language 1f name 1f file       the separator is ASCII's own, "unit"
 //! ```
 
+use std::collections::BTreeSet;
+
 use heapscribe_wire::definitions::Function;
 use heapscribe_wire::language::Language;
+
+use super::tree::CallTree;
 
 const PREFIX: &[u8] = b"interpreted:";
 const UNIT: u8 = 0x1f;
@@ -38,6 +42,14 @@ impl InterpretedFunction {
         let mut text = || String::from_utf8_lossy(units.next().unwrap_or_default()).into_owned();
         let language = Language(text().parse().unwrap_or(0));
         Some(InterpretedFunction { language, name: text(), file: text() })
+    }
+}
+
+impl CallTree {
+    /// What the functions in it are written in that an interpreter runs, or that a JIT compiler has named.
+    pub fn languages(&self) -> BTreeSet<Language> {
+        let functions = self.modules.iter().filter_map(|module| InterpretedFunction::of_path(&module.path));
+        functions.map(|function| function.language).collect()
     }
 }
 

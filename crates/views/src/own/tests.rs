@@ -3,6 +3,7 @@
 use heapscribe_analyze::answer::{CallTree, Module, Node};
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::places::{Place, path_of};
+use heapscribe_wire::language::Language;
 
 use super::*;
 
