@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::{Place, Report, Run, heapscribe, skip};
+use crate::support::{Place, Report, Run, skip};
 
 /// Records a script given as text, and looks for what the report has of its interpreter.
 fn check(program: &str, option: &str, script: &str, expected: [&str; 3], line: &str) {
@@ -21,8 +21,7 @@ fn check(program: &str, option: &str, script: &str, expected: [&str; 3], line: &
     let interpreters = Report::of(&trace).json["interpreters"].clone();
     let of = |key: &str| interpreters[0][key].as_str().unwrap_or("-").to_owned();
     assert_eq!(["language", "version", "frames_read"].map(of), expected, "{interpreters}");
-    let shown = heapscribe().arg("report").arg(&trace).arg("--full").output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = run.report(&["--full"]);
     assert_eq!(shown.contains("Stacks without the frames of"), !line.is_empty(), "{shown}");
     assert!(shown.contains(line), "{shown}");
 

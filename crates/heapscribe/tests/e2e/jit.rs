@@ -1,9 +1,9 @@
 //! Code that a JIT compiler made is part of stacks while its unwinding information is registered.
 
-use std::fs;
 use std::process::Command;
 
-use crate::support::{Place, Report, Run, has, heapscribe, skip};
+use crate::support::screens::holds_most;
+use crate::support::{Place, Report, Run, has, skip};
 
 /// Blocks made by `leaf`, and how many of them have a stack that goes back to `main`.
 fn blocks(report: &Report, leaf: &str) -> (u64, u64) {
@@ -56,18 +56,9 @@ fn a_leak_in_javascript_is_named_by_function_file_and_line() {
         );
         assert_eq!(frame["guessed"], true);
     }
-    let shown = heapscribe().arg("report").arg(run.trace()).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
-    let holds_most = shown.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
-    assert!(holds_most.is_some_and(|line| line.contains("loadOrder at leak.js:4")), "{shown}");
-    assert!(flame_graph(&place, &run).contains("leak.js:4"), "no line in the flame graph");
-}
-
-fn flame_graph(place: &Place, run: &Run) -> String {
-    let picture = place.path("peak.svg");
-    let drawn = heapscribe().arg("flame").arg(run.trace()).arg("-o").arg(&picture).output().unwrap();
-    assert!(drawn.status.success(), "{drawn:?}");
-    fs::read_to_string(picture).unwrap()
+    let first = run.report(&[]);
+    assert!(holds_most(&first).contains("loadOrder at leak.js:4"), "{first}");
+    assert!(run.flame_graph("peak").contains("leak.js:4"), "no line in the flame graph");
 }
 
 /// A method that the JVM has compiled is named; of lines a perf map has none.
@@ -85,9 +76,7 @@ fn a_leak_in_java_is_named_by_its_method() {
     let run = run.options(["--jit"]);
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let shown = heapscribe().arg("report").arg(run.trace()).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
-    let holds_most = shown.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
-    assert!(holds_most.is_some_and(|line| line.contains("Leak::loadOrder")), "{shown}");
-    assert!(flame_graph(&place, &run).contains("Leak::loadOrder"), "no method in the flame graph");
+    let first = run.report(&[]);
+    assert!(holds_most(&first).contains("Leak::loadOrder"), "{first}");
+    assert!(run.flame_graph("peak").contains("Leak::loadOrder"), "no method in the flame graph");
 }

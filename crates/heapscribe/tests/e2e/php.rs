@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::interpreted::{Frames, interpreted_blocks, written_frame};
-use crate::support::{Place, Report, Run, heapscribe, skip};
+use crate::support::{Place, Report, Run, skip};
 
 const PHP: &str = "/usr/bin/php";
 
@@ -133,14 +133,9 @@ fn a_leak_is_named_by_its_line() {
     let place = Place::new();
     let run = recorded(&place, "php_leak.php", &[]);
     run.recorded();
-    let trace = run.trace();
-    let first = heapscribe().arg("report").arg(&trace).output().unwrap();
-    let first = String::from_utf8(first.stdout).unwrap();
+    let first = run.report(&[]);
     assert!(first.contains("Shop::render at php_leak.php:11"), "{first}");
-    let flame = place.path("peak.svg");
-    let drawn = heapscribe().arg("flame").arg(&trace).arg("-o").arg(&flame).output();
-    assert!(drawn.unwrap().status.success());
-    assert!(fs::read_to_string(flame).unwrap().contains("php_leak.php:11"), "no line in the flame graph");
+    assert!(run.flame_graph("peak").contains("php_leak.php:11"), "no line in the flame graph");
 
     let native = run.options(["--no-interpreter-frames"]);
     native.recorded();

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::interpreted::{Blocks, blocks_of, written_frame};
-use crate::support::{Place, Report, Run, heapscribe, skip};
+use crate::support::screens::holds_most;
+use crate::support::{Place, Report, Run, skip};
 
 /// An interpreter with the headers to build an extension for it.
 struct Python {
@@ -33,6 +34,24 @@ fn pythons() -> Vec<Python> {
             .then(|| Python { program, include: include.to_owned() })
     };
     programs.into_iter().filter_map(known).collect()
+}
+
+/// One of them; says so when there is none.
+fn newest() -> Option<Python> {
+    let python = pythons().pop();
+    if python.is_none() {
+        skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
+    }
+    python
+}
+
+/// A run of one of the programs, recorded.
+fn recorded<'a>(place: &'a Place, python: &Python, program: &str, arguments: &[&Path]) -> Run<'a> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
+    let run = Run::new(place, &python.program).args([&program]).args(arguments);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    run
 }
 
 /// What the program has written.
@@ -84,94 +103,57 @@ fn all_frames_are_those_of_the_interpreter() {
 /// A handler that keeps what it has sent is named on the first screen.
 #[test]
 fn a_leak_of_a_web_handler_is_named_by_its_line() {
-    let Some(python) = pythons().pop() else {
-        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    };
+    let Some(python) = newest() else { return };
     let place = Place::new();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_web.py");
-    let run = Run::new(&place, &python.program).args([program.as_os_str()]);
-    let ended = run.recorded();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let trace = run.trace();
-    let report = |options: &[&str]| {
-        let said = heapscribe().arg("report").arg(&trace).args(options).output().unwrap();
-        String::from_utf8(said.stdout).unwrap()
-    };
-    let first = report(&[]);
+    let run = recorded(&place, &python, "python_web.py", &[]);
+    let first = run.report(&[]);
     assert!(first.contains("Handler.render at python_web.py:14"), "{first}");
-    let picture = place.path("peak.svg");
-    assert!(heapscribe().arg("flame").arg(&trace).arg("-o").arg(&picture).output().unwrap().status.success());
-    assert!(fs::read_to_string(picture).unwrap().contains("python_web.py:14"), "no line in the flame graph");
-    assert!(!report(&["--full"]).contains("_PyEval_EvalFrameDefault"));
-    assert!(report(&["--full", "--native"]).contains("_PyEval_EvalFrameDefault"));
+    assert!(run.flame_graph("peak").contains("python_web.py:14"), "no line in the flame graph");
+    assert!(!run.report(&["--full"]).contains("_PyEval_EvalFrameDefault"));
+    assert!(run.report(&["--full", "--native"]).contains("_PyEval_EvalFrameDefault"));
 
     let native = run.options(["--no-interpreter-frames"]);
     assert_eq!(native.recorded().code, 0);
-    assert!(!report(&["--full"]).contains("Handler.render"));
+    assert!(!native.report(&["--full"]).contains("Handler.render"));
 }
 
 /// A string that `json.loads` has made is kept by who called that, and not by `scanstring_unicode`.
 #[test]
 fn what_c_code_of_python_makes_is_that_of_the_script() {
-    let Some(python) = pythons().pop() else {
-        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    };
+    let Some(python) = newest() else { return };
     let place = Place::new();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_json.py");
-    let run = Run::new(&place, &python.program).args([program.as_os_str()]);
-    let ended = run.recorded();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let said = heapscribe().arg("report").arg(run.trace()).output().unwrap();
-    let first = String::from_utf8(said.stdout).unwrap();
-    let most = first.lines().find(|line| line.trim_start().starts_with("1. ") && line.contains('%'));
-    assert!(most.is_some_and(|line| line.contains("load at python_json.py:7")), "{first}");
+    let first = recorded(&place, &python, "python_json.py", &[]).report(&[]);
+    assert!(holds_most(&first).contains("load at python_json.py:7"), "{first}");
 }
 
 /// A table of pandas is kept by the script that asked for it, not by the compiled code of numpy.
 #[test]
 fn a_leak_of_an_installed_package_is_that_of_the_script() {
-    let Some(python) = pythons().pop() else {
-        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    };
+    let Some(python) = newest() else { return };
     let place = Place::new();
     let packages = place.path("lib/site-packages/columns");
     fs::create_dir_all(&packages).unwrap();
     let library = packages.join("columns.cpython-311-x86_64-linux-gnu.so");
     fs::rename(place.library("installed.c", "columns.so", &["-O1"]), &library).unwrap();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_installed.py");
-    let run = Run::new(&place, &python.program).args([program.as_os_str(), library.as_os_str()]);
-    let ended = run.recorded();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let said = heapscribe().arg("report").arg(run.trace()).output().unwrap();
-    let first = String::from_utf8(said.stdout).unwrap();
+    let run = recorded(&place, &python, "python_installed.py", &[&library]);
+    let first = run.report(&[]);
     assert!(first.contains("load at python_installed.py:12"), "{first}");
     assert!(!first.contains("new_column"), "{first}");
-    let picture = place.path("leaked.svg");
-    let drawn =
-        heapscribe().arg("flame").arg(run.trace()).args(["--metric", "leaked", "-o"]).arg(&picture).output();
-    assert!(drawn.unwrap().status.success());
-    let picture = fs::read_to_string(picture).unwrap();
-    assert!(picture.contains("python_installed.py:12"), "no line in the flame graph");
+    assert!(run.flame_graph("leaked").contains("python_installed.py:12"), "no line in the flame graph");
 }
 
 /// Objects of 233 bytes, which Python keeps in arenas of its own: 50,000 more of them are 50,000 more blocks or none.
 #[test]
 fn small_objects_are_recorded_when_that_is_asked_for() {
-    let Some(python) = pythons().pop() else {
-        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    };
+    let Some(python) = newest() else { return };
     let place = Place::new();
-    let first_screen = || {
-        let said = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap();
-        String::from_utf8(said.stdout).unwrap().replace('\n', " ")
-    };
     let run = |objects: u32, options: &[&str]| {
         let script = format!("kept = [bytes(200) for _ in [0] * {objects}]");
         let run = Run::new(&place, &python.program).args(["-c", &script]).options(options);
         assert_eq!(run.recorded().code, 0);
         let json = Report::of(&run.trace()).json;
         let said = json["interpreters"][0]["objects"].as_str().unwrap().to_owned();
-        (json["allocations"].as_u64().unwrap(), said)
+        (json["allocations"].as_u64().unwrap(), said, run.report(&[]).replace('\n', " "))
     };
     for (options, more, objects, words) in [
         (&["--python-allocators"][..], 50_000..50_100, "malloc", "Each Python object is a block"),
@@ -180,7 +162,6 @@ fn small_objects_are_recorded_when_that_is_asked_for() {
         let [few, many] = [0, 50_000].map(|objects| run(objects, options));
         assert!(more.contains(&(many.0 - few.0)), "{options:?}: {few:?} {many:?}");
         assert_eq!([few.1, many.1], [objects; 2]);
-        let screen = first_screen();
-        assert!(screen.contains(words), "{screen}");
+        assert!(many.2.contains(words), "{}", many.2);
     }
 }

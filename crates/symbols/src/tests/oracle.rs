@@ -134,18 +134,22 @@ fn agrees(ours: &Steps, other: &Steps, is_llvm: bool) -> bool {
 }
 
 /// Compares a program with what a reader says of it.
-fn check(program: &Program, reader: &str, options: &[&str]) {
+fn check(program: &Program, reader: &str) {
+    let is_llvm = reader == "llvm-symbolizer";
     let addresses = addresses(program);
     assert!(addresses.len() >= ADDRESSES, "{}", addresses.len());
     let found = ours(program, &addresses);
     let mut command = Command::new(reader);
-    command.args(options).args(["-f", "-i", "-a", "-C", "-e"]).arg(&program.path);
+    command.args(["-f", "-i", "-a", "-C", "-e"]).arg(&program.path);
+    if is_llvm {
+        command.arg("--output-style=GNU");
+    }
     let printed = printed_by(&mut command, &addresses);
     // Of code without lines readers go by symbols, and take the nearest or none.
     let has_lines = |steps: &Steps| steps.iter().any(|(.., line)| line.is_some());
     let is_different = |(address, ours): &(&u64, &Steps)| {
         let other = &printed[*address];
-        (has_lines(ours) || has_lines(other)) && !agrees(ours, other, !options.is_empty())
+        (has_lines(ours) || has_lines(other)) && !agrees(ours, other, is_llvm)
     };
     let different: Vec<_> = found.iter().filter(is_different).collect();
     let shown: Vec<_> =
@@ -157,10 +161,10 @@ fn check(program: &Program, reader: &str, options: &[&str]) {
 fn check_all(compiler: &str, flags: &[&str], is_split: bool) {
     let program = Program::compile(CPP, "oracle.cpp", compiler, &[flags, &["-g", "-std=c++17"]].concat());
     if !is_split {
-        check(&program, "addr2line", &[]);
+        check(&program, "addr2line");
     }
     if Command::new("llvm-symbolizer").arg("--version").output().is_ok() {
-        check(&program, "llvm-symbolizer", &["--output-style=GNU"]);
+        check(&program, "llvm-symbolizer");
     } else {
         skip("there is no llvm-symbolizer (apt-get install llvm)");
     }

@@ -23,6 +23,7 @@ mod counts;
 pub mod heaps;
 pub mod interpreted;
 pub mod libraries;
+pub mod screens;
 mod skip;
 pub mod static_program;
 pub use counts::{Calls, Counted, own_calls};
