@@ -43,6 +43,7 @@ mod memory_over_time;
 mod memtrace;
 mod missing;
 mod modes;
+mod node;
 mod own_heaps;
 mod php;
 mod plugins;
