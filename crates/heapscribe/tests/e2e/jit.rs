@@ -29,6 +29,48 @@ fn stacks_through_it_are_whole_while_it_is_registered() {
     );
 }
 
+/// The function of no file in the stacks of each of these, which run the same code at the same address.
+fn between(report: &Report, callers: [&str; 3]) -> [String; 3] {
+    let stacks = report.json["stacks"].as_array().unwrap();
+    callers.map(|caller| {
+        let frames = stacks.iter().map(|stack| stack["frames"].as_array().unwrap());
+        let mut of_it = frames.filter(|frames| frames.iter().any(|frame| frame["function"] == caller));
+        let frames = of_it.next().unwrap_or_else(|| panic!("no stack of {caller}"));
+        let leaf = frames.iter().position(|frame| frame["function"] == "leaf").unwrap();
+        frames[leaf + 1]["function"].as_str().unwrap_or("-").to_owned()
+    })
+}
+
+/// A compiler that puts three functions at one address, the names of which it says in this way.
+fn at_one_address(how: &str) -> [String; 3] {
+    let place = Place::new();
+    let program = place.compile_with("cc", "jit_reused.c", "jit_reused", &["-fno-omit-frame-pointer"]);
+    let command = format!("cd {} && exec {} {how}", place.path("").display(), program.display());
+    let run = Run::new(&place, "sh").args(["-c", &command]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let _ = std::fs::remove_file(ended.stdout.trim());
+    between(&Report::of(&run.trace()), ["first", "second", "third"])
+}
+
+/// The dump says when each was there. `third` runs in a thread of its own, whose events come in another chunk.
+#[test]
+fn an_address_that_was_used_again_has_the_names_of_its_time() {
+    assert_eq!(at_one_address("dump"), ["a", "b", "c"]);
+}
+
+/// A map says no times; but it was longer each time.
+#[test]
+fn of_a_map_the_names_are_known_that_were_there_when_it_was_looked_at() {
+    assert_eq!(at_one_address("map"), ["a", "b", "c"]);
+}
+
+/// Nobody looked at the map while it grew.
+#[test]
+fn where_the_time_of_a_name_is_not_known_all_are_shown() {
+    assert_eq!(at_one_address("hasty-map"), ["c | b | a", "c | b | a", "c | b | a"]);
+}
+
 /// Node.js compiles functions anew while it runs: each has the same name at all of its addresses.
 #[test]
 fn a_leak_in_javascript_is_named_by_function_file_and_line() {

@@ -1,14 +1,20 @@
 //! The files in which a runtime with a compiler of its own says what code it has made: `/tmp/perf-PID.map`, and
-//! `jit-PID.dump` there or where the process runs. They are read when it has ended, in its own root directory, and only
-//! when they are its own: of the same user, and written while it lived. Such files stay, and pids are used again.
+//! `jit-PID.dump` there or where the process runs. They are read in its own root directory, and only when they are its own:
+//! of the same user, and written while it lived. Such files stay, and pids are used again.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::jit::{JitCode, jit_dump, perf_map};
+use heapscribe_formats::jit::jit_dump::{self, DumpClock, JitDump};
+use heapscribe_formats::jit::{JitCode, perf_map};
+use heapscribe_wire::head::Head;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, stat};
+
+use super::{CodeMade, Growth, Span, TickLine, Timed};
+use crate::clock::counter_and_ns;
+use crate::head::read_head;
 
 /// Bytes of such a file, at most; one that is longer is not read.
 const FILE_BYTES_MAX: u64 = 128 << 20;
@@ -17,7 +23,7 @@ const SLACK_NS: u64 = 2_000_000_000;
 
 /// Where a process leaves these files.
 #[derive(Debug, Default)]
-pub(crate) struct JitFiles {
+pub struct JitFiles {
     /// Its root directory, when that is another one than ours.
     root: Option<File>,
     directory: Option<PathBuf>,
@@ -25,18 +31,46 @@ pub(crate) struct JitFiles {
 
 /// Whose files are wanted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Its pid in its own namespace.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// Its user.
-    pub(crate) uid: u32,
+    pub uid: u32,
     /// When it was there, ns since 1970.
-    pub(crate) lived_ns: (u64, u64),
+    pub lived_real: Span,
+    /// The same.
+    pub lived: Span,
+    /// Its clock.
+    pub line: TickLine,
+}
+
+impl Wanted {
+    /// The process of a session, which is there up to now or has ended at this moment; `early` is the counter and
+    /// CLOCK_MONOTONIC of a moment long before.
+    pub fn of(head: &File, early: Option<(u64, u64)>, until_mono_ns: u64) -> Option<Wanted> {
+        let uid = head.metadata().ok()?.uid();
+        read_head(head, |head| {
+            let line = TickLine::new(head, early, counter_and_ns());
+            Wanted::by(head, uid, line, until_mono_ns)
+        })
+    }
+
+    fn by(head: &Head<'_>, uid: u32, line: TickLine, until_mono_ns: u64) -> Wanted {
+        let (began_ns, began_real_ns) = (head.created_mono_ns, head.created_real_ns);
+        let lived_ns = until_mono_ns.saturating_sub(began_ns);
+        Wanted {
+            pid: head.pid,
+            uid,
+            lived_real: (began_real_ns, began_real_ns.saturating_add(lived_ns)),
+            lived: (began_ns, began_ns.saturating_add(lived_ns)),
+            line,
+        }
+    }
 }
 
 impl JitFiles {
     /// Of a process that lives, with this pid here.
-    pub(crate) fn of(pid: u32) -> JitFiles {
+    pub fn of(pid: u32) -> JitFiles {
         let theirs = format!("/proc/{pid}/root");
         let identity = |path: &str| stat(path).ok().map(|root| (root.st_dev, root.st_ino));
         let is_other = identity(&theirs).is_some_and(|root| Some(root) != identity("/"));
@@ -46,26 +80,34 @@ impl JitFiles {
         JitFiles { root, directory: std::fs::read_link(format!("/proc/{pid}/cwd")).ok() }
     }
 
-    /// What its runtime has compiled, the older first.
-    pub(crate) fn read(&self, wanted: &Wanted) -> Vec<JitCode> {
-        let dump = format!("jit-{}.dump", wanted.pid);
-        let here = self.directory.as_ref().map(|directory| directory.join(&dump));
-        let dumps = here.into_iter().chain([Path::new("/tmp").join(&dump)]);
-        let mut code: Vec<JitCode> = dumps
+    /// How long the perf map of the process with this pid in its own namespace is, if it has one.
+    pub fn map_bytes(&self, pid: u32) -> Option<u64> {
+        self.open(&map_path(pid))?.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
+    }
+
+    /// What its runtime has compiled, where its perf map has grown like this.
+    pub fn read(&self, wanted: &Wanted, growth: &Growth) -> CodeMade {
+        let name = format!("jit-{}.dump", wanted.pid);
+        let here = self.directory.as_ref().map(|directory| directory.join(&name));
+        let mut dump: Vec<Timed> = here
+            .into_iter()
+            .chain([Path::new("/tmp").join(&name)])
             .filter_map(|path| self.bytes(&path, wanted))
             .filter(|bytes| jit_dump::is_begin(bytes))
-            .flat_map(|bytes| jit_dump::read(&bytes).0)
+            .flat_map(|bytes| of_dump(jit_dump::read(&bytes), wanted))
             .collect();
-        let map = Path::new("/tmp").join(format!("perf-{}.map", wanted.pid));
-        code.extend(self.bytes(&map, wanted).into_iter().flat_map(|bytes| perf_map::read(&bytes).0));
-        code
+        dump.sort_by_key(|timed| timed.made);
+        let map = self.bytes(&map_path(wanted.pid), wanted).map(|bytes| perf_map::read(&bytes).0);
+        let timed =
+            |code: JitCode| Timed { made: growth.grew_to(code.made, wanted.lived), moved_ns: u64::MAX, code };
+        CodeMade { dump, map: map.into_iter().flatten().map(timed).collect() }
     }
 
     fn bytes(&self, path: &Path, wanted: &Wanted) -> Option<Vec<u8>> {
         let file = self.open(path)?;
         let meta = file.metadata().ok()?;
         let written_ns = u64::try_from(meta.mtime()).ok()?.checked_mul(1_000_000_000)?;
-        let (begin_ns, end_ns) = wanted.lived_ns;
+        let (begin_ns, end_ns) = wanted.lived_real;
         let is_of_then =
             (begin_ns.saturating_sub(SLACK_NS)..=end_ns.saturating_add(SLACK_NS)).contains(&written_ns);
         if !meta.is_file() || meta.uid() != wanted.uid || meta.len() > FILE_BYTES_MAX || !is_of_then {
@@ -89,51 +131,34 @@ impl JitFiles {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PID: u32 = 0x7fff_fff1;
-
-    fn wanted(uid: u32) -> Wanted {
-        let now_ns =
-            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
-        Wanted { pid: PID, uid, lived_ns: (now_ns, now_ns) }
-    }
-
-    /// The root of a process that has these files in its /tmp.
-    fn root(place: &Path) -> JitFiles {
-        std::fs::create_dir(place.join("tmp")).unwrap();
-        JitFiles { root: Some(File::open(place).unwrap()), directory: Some("/tmp".into()) }
-    }
-
-    #[test]
-    fn a_map_is_read_in_the_root_of_its_process_when_it_is_its_own() {
-        let place = tempfile::tempdir().unwrap();
-        let files = root(place.path());
-        let map = place.path().join(format!("tmp/perf-{PID}.map"));
-        std::fs::write(&map, "1000 20 JS:*load /a.js:3:1\n").unwrap();
-        let uid = std::fs::metadata(&map).unwrap().uid();
-        let names = |wanted: &Wanted| {
-            files.read(wanted).into_iter().map(|code| code.name.to_vec()).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&wanted(uid)), [b"JS:*load /a.js:3:1"]);
-        assert!(names(&wanted(uid + 1)).is_empty());
-        let before = Wanted { lived_ns: (1, 2), ..wanted(uid) };
-        let after = Wanted { lived_ns: (u64::MAX - 2, u64::MAX - 1), ..wanted(uid) };
-        assert!(names(&before).is_empty() && names(&after).is_empty());
-        std::fs::remove_file(&map).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", &map).unwrap();
-        assert!(names(&wanted(uid)).is_empty());
-    }
-
-    #[test]
-    fn a_pipe_does_not_hold_up_who_reads() {
-        let place = tempfile::tempdir().unwrap();
-        let files = root(place.path());
-        let map = place.path().join(format!("tmp/perf-{PID}.map"));
-        assert!(std::process::Command::new("mkfifo").arg(&map).status().unwrap().success());
-        let uid = std::fs::metadata(&map).unwrap().uid();
-        assert!(files.read(&wanted(uid)).is_empty());
-    }
+fn map_path(pid: u32) -> PathBuf {
+    Path::new("/tmp").join(format!("perf-{pid}.map"))
 }
+
+/// The code in a dump that was made while the process lived. Where that is none, its times are of another clock, and it is
+/// not known when its code was made.
+fn of_dump(dump: JitDump, wanted: &Wanted) -> Vec<Timed> {
+    let (begin_ns, end_ns) = wanted.lived;
+    let lived = begin_ns.saturating_sub(SLACK_NS)..=end_ns.saturating_add(SLACK_NS);
+    let mono_ns = |time| match dump.clock {
+        DumpClock::Monotonic => Some(time),
+        DumpClock::Counter => wanted.line.of_counter(time),
+    };
+    let then = |code: &JitCode| mono_ns(code.made).filter(|made_ns| lived.contains(made_ns));
+    if !dump.code.iter().any(|code| then(code).is_some()) {
+        let timed = |code| Timed { code, made: wanted.lived, moved_ns: u64::MAX };
+        return dump.code.into_iter().map(timed).collect();
+    }
+    let timed = |code: JitCode| {
+        let made_ns = then(&code)?;
+        Some(Timed {
+            made: (made_ns, made_ns),
+            moved_ns: code.moved.and_then(mono_ns).unwrap_or(u64::MAX),
+            code,
+        })
+    };
+    dump.code.into_iter().filter_map(timed).collect()
+}
+
+#[cfg(test)]
+mod tests;

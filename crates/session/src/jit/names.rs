@@ -1,117 +1,135 @@
-//! Names for the code that a process's runtime has compiled: definitions behind its own, of what its stacks run through.
-//!
-//! A stack has an address once, whatever code lay there later. Where the runtime has used an address for several
-//! functions, all of their names are shown, the newest first: which one it was is not known.
+//! The names of nodes in code that a runtime has made, as definitions behind the process's own.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::collections::HashMap;
 
 use heapscribe_formats::jit::JitCode;
 use heapscribe_formats::jit::function::{Function, Source, function};
-use heapscribe_wire::definitions::{self, Code, DEFINITION_BYTES_MAX, Definition, Definitions, Position};
-use heapscribe_wire::ids::FunctionId;
+use heapscribe_wire::definitions::{self, Code, DEFINITION_BYTES_MAX, Definition, Position};
+use heapscribe_wire::ids::{FunctionId, StackId};
 use heapscribe_wire::language::Language;
-use heapscribe_wire::limits::DEFS_BYTES_MAX;
 
-use crate::jit_files::{JitFiles, Wanted};
-use heapscribe_session::{read_head, read_up_to};
+use super::{CodeMade, Span, Timed};
 
 /// The first number of a function that is defined here; those of the process count from 1.
 const FIRST_FUNCTION: u32 = 1 << 31;
-/// Functions of one address that are named.
+/// Functions of one node that are named.
 const NAMES_MAX: usize = 3;
-/// Pairs of an address and a piece of code that are looked at, for files that claim all addresses over and over.
-const PAIRS_MAX: usize = 1 << 26;
+/// Pairs of an address and a piece of code that are looked at, the newest pieces first, for files that claim all addresses
+/// over and over.
+const PAIRS_MAX: usize = 1 << 23;
+/// Pieces of code that are looked at for one node.
+const PIECES_MAX: usize = 1 << 10;
 
-/// The definitions of what the runtime of a process has compiled that has ended, behind its own, which have so many bytes;
-/// none when it has said nothing of that.
-pub(crate) fn definitions(
-    files: &JitFiles,
-    head: &File,
-    ended_mono_ns: u64,
-    (own, length): (&File, u64),
-    position: Position,
-) -> Vec<u8> {
-    let code = wanted(head, ended_mono_ns).map(|wanted| files.read(&wanted)).unwrap_or_default();
-    // What could not be read of them has no end.
-    let length = usize::try_from(length).ok().filter(|n| *n <= DEFS_BYTES_MAX).unwrap_or(0);
-    if code.is_empty() {
-        return Vec::new();
-    }
-    let mut bytes = vec![0; length];
-    let n = read_up_to(own, &mut bytes, 0);
-    define(&code, &addresses(&bytes[..n]), position)
-}
-
-fn wanted(head: &File, ended_mono_ns: u64) -> Option<Wanted> {
-    let uid = head.metadata().ok()?.uid();
-    read_head(head, |head| {
-        let lived_ns = ended_mono_ns.saturating_sub(head.created_mono_ns);
-        let lived_ns = (head.created_real_ns, head.created_real_ns.saturating_add(lived_ns));
-        Wanted { pid: head.pid, uid, lived_ns }
-    })
-}
-
-/// The addresses of calls that the nodes of these definitions have, ascending.
-pub(crate) fn addresses(definitions: &[u8]) -> Vec<u64> {
-    let nodes = Definitions::new(definitions, Position::default()).map_while(Result::ok);
-    let mut addresses: Vec<u64> = nodes
-        .filter_map(|(_, definition)| match definition {
-            Definition::Node(node) => Some(node.pc.0.wrapping_sub(u64::from(!node.exact))),
-            _ => None,
-        })
-        .collect();
-    addresses.sort_unstable();
+/// The definitions that name these nodes, each by the code that was at the address of its call at its moment. The nodes are
+/// in the order of these addresses, and of their numbers.
+pub fn define(code: &CodeMade, nodes: &[(u64, StackId)], moment: impl Fn(StackId) -> Span) -> Vec<u8> {
+    let mut addresses: Vec<u64> = nodes.iter().map(|(address, _)| *address).collect();
     addresses.dedup();
-    addresses
-}
-
-/// The definitions that name the code at these addresses, which ascend; pieces of code are in the order of their making.
-pub(crate) fn define(code: &[JitCode], addresses: &[u64], mut position: Position) -> Vec<u8> {
-    let (mut out, mut numbers) = (Vec::new(), HashMap::new());
-    let mut put = |definition: &Definition<'_>, out: &mut Vec<u8>| {
-        let mut at = [0; DEFINITION_BYTES_MAX];
-        let n = definition.encode(&mut position, &mut at).unwrap_or(0);
-        out.extend_from_slice(&at[..n]);
-    };
-    for (address, pieces) in at_addresses(code, addresses) {
-        let Some(named) = Named::of(address, &pieces) else { continue };
-        let next = FunctionId(FIRST_FUNCTION + numbers.len() as u32);
-        let key = (named.language, named.name.clone(), named.file.clone());
-        let id = *numbers.entry(key).or_insert_with(|| {
-            let (name, file) = (named.name.as_bytes(), named.file.as_bytes());
-            let first_line = named.first_line;
-            let function =
-                definitions::Function { id: next, language: named.language, first_line, name, file };
-            put(&Definition::Function(function), &mut out);
-            next
-        });
-        put(
-            &Definition::Code(Code { start: address, end: address + 1, function: id, line: named.line }),
-            &mut out,
-        );
+    let (dump, map) = (at_addresses(&code.dump, &addresses), at_addresses(&code.map, &addresses));
+    let mut names = Names { numbers: HashMap::new(), bytes: Vec::new() };
+    for nodes in nodes.chunk_by(|a, b| a.0 == b.0) {
+        let address = nodes[0].0;
+        // A dump says more: times, and lines.
+        if let Some(pieces) = dump.get(&address).or_else(|| map.get(&address)) {
+            names.at(address, pieces, nodes.iter().map(|(_, node)| (*node, moment(*node))));
+        }
     }
-    out
+    names.bytes
 }
 
-/// The pieces of code at each address, the newest first.
-fn at_addresses<'c>(code: &'c [JitCode], addresses: &[u64]) -> BTreeMap<u64, Vec<&'c JitCode>> {
-    let (mut found, mut pairs): (BTreeMap<u64, Vec<&JitCode>>, usize) = (BTreeMap::new(), 0);
+/// The pieces of code at each address, the older first.
+fn at_addresses<'c>(code: &'c [Timed], addresses: &[u64]) -> HashMap<u64, Vec<&'c Timed>> {
+    let (mut found, mut pairs): (HashMap<u64, Vec<&Timed>>, usize) = (HashMap::new(), 0);
     for piece in code.iter().rev() {
-        let begin = addresses.partition_point(|address| *address < piece.start);
-        for address in addresses[begin..].iter().take_while(|address| **address < piece.end) {
+        let begin = addresses.partition_point(|address| *address < piece.code.start);
+        for address in addresses[begin..].iter().take_while(|address| **address < piece.code.end) {
             pairs += 1;
-            let pieces = found.entry(*address).or_default();
-            if !pieces.iter().any(|known| known.name == piece.name) && pieces.len() < NAMES_MAX {
-                pieces.push(piece);
-            }
+            found.entry(*address).or_default().push(piece);
         }
         if pairs > PAIRS_MAX {
             break;
         }
     }
+    found.values_mut().for_each(|pieces| pieces.reverse());
     found
+}
+
+/// The pieces that may be the one that was there at that moment, the newest first; each name once. Code may run before it is
+/// written down: where there was none yet, it is what came next.
+fn in_force<'c>(pieces: &[&'c Timed], (from_ns, to_ns): Span) -> Vec<&'c JitCode> {
+    let there = pieces.partition_point(|piece| piece.made.1 <= from_ns);
+    let maybe = pieces.partition_point(|piece| piece.made.0 < to_ns).max(there);
+    let is_there = |piece: &Timed| piece.moved_ns > from_ns;
+    // One that was there for sure hides those before it.
+    let hidden = there.saturating_sub(PIECES_MAX);
+    let newest = pieces[hidden..there].iter().rposition(|piece| is_there(piece)).unwrap_or(0);
+    let found = by_name(&pieces[hidden + newest..maybe], is_there);
+    if !found.is_empty() {
+        return found;
+    }
+    let next = &pieces[if maybe < pieces.len() { maybe } else { 0 }..];
+    let late = next.iter().take_while(|piece| piece.made == next[0].made).count();
+    by_name(&next[..late], |_| true)
+}
+
+/// The newest piece of each name among those that are looked for, the newest first.
+fn by_name<'c>(pieces: &[&'c Timed], is_wanted: impl Fn(&Timed) -> bool) -> Vec<&'c JitCode> {
+    let mut found: Vec<&JitCode> = Vec::new();
+    for piece in pieces.iter().rev().take(PIECES_MAX).filter(|piece| is_wanted(piece)) {
+        if found.len() < NAMES_MAX && !found.iter().any(|known| known.name == piece.code.name) {
+            found.push(&piece.code);
+        }
+    }
+    found
+}
+
+/// Definitions, as far as they are written.
+struct Names {
+    numbers: HashMap<(Language, String, String), FunctionId>,
+    bytes: Vec<u8>,
+}
+
+impl Names {
+    /// Names the nodes at an address, which are in the order of their numbers, by the code that was there: once for all,
+    /// and again from each node on that is of other code.
+    fn at(&mut self, address: u64, pieces: &[&Timed], nodes: impl Iterator<Item = (StackId, Span)>) {
+        let (mut before, mut said): (Vec<&JitCode>, _) = (Vec::new(), None);
+        for (node, moment) in nodes {
+            let found = in_force(pieces, moment);
+            if found.len() == before.len() && found.iter().zip(&before).all(|(a, b)| std::ptr::eq(*a, *b)) {
+                continue;
+            }
+            before = found;
+            let Some(named) = Named::of(address, &before) else { continue };
+            let (function, line) = (self.function(&named), named.line);
+            let first_node = if said.is_some() { node } else { StackId::UNKNOWN };
+            if said.replace((function, line)) != Some((function, line)) {
+                let (start, end) = (address, address.saturating_add(1));
+                self.put(&Definition::Code(Code { start, end, function, line, first_node }));
+            }
+        }
+    }
+
+    /// The number of a function, which it gets at first.
+    fn function(&mut self, named: &Named) -> FunctionId {
+        let key = (named.language, named.name.clone(), named.file.clone());
+        if let Some(known) = self.numbers.get(&key) {
+            return *known;
+        }
+        let id = FunctionId(FIRST_FUNCTION + self.numbers.len() as u32);
+        let (name, file) = (named.name.as_bytes(), named.file.as_bytes());
+        let (language, first_line) = (named.language, named.first_line);
+        self.put(&Definition::Function(definitions::Function { id, language, first_line, name, file }));
+        self.numbers.insert(key, id);
+        id
+    }
+
+    fn put(&mut self, definition: &Definition<'_>) {
+        let mut at = [0; DEFINITION_BYTES_MAX];
+        // None of them is a node, so that the numbering of nodes stays where it is.
+        let n = definition.encode(&mut Position::default(), &mut at).unwrap_or(0);
+        self.bytes.extend_from_slice(&at[..n]);
+    }
 }
 
 /// What an address is called.
@@ -166,65 +184,4 @@ fn language(source: Source) -> Language {
 }
 
 #[cfg(test)]
-mod tests {
-    use heapscribe_formats::jit::JitLine;
-
-    use super::*;
-
-    fn piece(start: u64, end: u64, name: &str) -> JitCode {
-        JitCode { start, end, name: name.as_bytes().into(), ..JitCode::default() }
-    }
-
-    /// Address, name, file and line of what is defined.
-    fn defined(code: &[JitCode], addresses: &[u64]) -> Vec<(u64, String, String, u32)> {
-        let bytes = define(code, addresses, Position::default());
-        let (mut functions, mut found) = (HashMap::new(), Vec::new());
-        for definition in Definitions::new(&bytes, Position::default()) {
-            match definition.unwrap().1 {
-                Definition::Function(function) => {
-                    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-                    functions.insert(function.id, (text(function.name), text(function.file)));
-                }
-                Definition::Code(code) => {
-                    let (name, file) = functions[&code.function].clone();
-                    found.push((code.start, name, file, code.line));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-        found
-    }
-
-    #[test]
-    fn what_stacks_run_through_is_named() {
-        let code = [piece(100, 200, "JS:*load /a.js:3:9"), piece(300, 400, "void shop.Store.load(int)")];
-        let expected = [
-            (100, "load".to_owned(), "/a.js".to_owned(), 3),
-            (199, "load".to_owned(), "/a.js".to_owned(), 3),
-            (300, "shop.Store::load".to_owned(), String::new(), 0),
-        ];
-        assert_eq!(defined(&code, &[99, 100, 199, 200, 300]), expected);
-    }
-
-    #[test]
-    fn an_address_that_was_used_again_has_all_names() {
-        let code = [
-            piece(100, 200, "JS:~load /a.js:3:9"),
-            piece(150, 250, "JS:*serve /b.js:7:1"),
-            piece(100, 200, "JS:^load /a.js:3:9"),
-        ];
-        let names: Vec<_> = defined(&code, &[120, 160, 220]).into_iter().map(|(_, name, ..)| name).collect();
-        assert_eq!(names, ["load", "load | serve", "serve"]);
-    }
-
-    #[test]
-    fn a_dump_has_lines() {
-        let line = |offset, file: &[u8], line| JitLine { offset, file: file.into(), line };
-        let lines = [line(0, b"/a.js", 4), line(50, b"/c.js", 9)].into();
-        let code = [JitCode { lines, ..piece(100, 200, "JS:*load /a.js:3:9") }];
-        let found: Vec<_> =
-            defined(&code, &[100, 149, 150]).into_iter().map(|(.., file, line)| (file, line)).collect();
-        let a = ("/a.js".to_owned(), 4);
-        assert_eq!(found, [a.clone(), a, ("/c.js".to_owned(), 9)]);
-    }
-}
+mod tests;
