@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::screens::holds_most;
-use crate::support::{Place, Report, Run, has, skip};
+use crate::support::{Place, Report, Run, has, may_mount_or_skip, skip};
 
 /// Blocks made by `leaf`, and how many of them have a stack that goes back to `main`.
 fn blocks(report: &Report, leaf: &str) -> (u64, u64) {
@@ -41,11 +41,11 @@ fn between(report: &Report, callers: [&str; 3]) -> [String; 3] {
     })
 }
 
-/// A compiler that puts three functions at one address, the names of which it says in this way.
-fn at_one_address(how: &str) -> [String; 3] {
+/// A compiler that puts three functions at one address, the names of which it says in this way: `PLACE` is where it is.
+fn at_one_address(command: &str) -> [String; 3] {
     let place = Place::new();
-    let program = place.compile_with("cc", "jit_reused.c", "jit_reused", &["-fno-omit-frame-pointer"]);
-    let command = format!("cd {} && exec {} {how}", place.path("").display(), program.display());
+    place.compile_with("cc", "jit_reused.c", "jit_reused", &["-fno-omit-frame-pointer"]);
+    let command = command.replace("PLACE", place.path("").to_str().unwrap());
     let run = Run::new(&place, "sh").args(["-c", &command]);
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -56,19 +56,34 @@ fn at_one_address(how: &str) -> [String; 3] {
 /// The dump says when each was there. `third` runs in a thread of its own, whose events come in another chunk.
 #[test]
 fn an_address_that_was_used_again_has_the_names_of_its_time() {
-    assert_eq!(at_one_address("dump"), ["a", "b", "c"]);
+    assert_eq!(at_one_address("cd PLACE && exec ./jit_reused dump"), ["a", "b", "c"]);
 }
 
 /// A map says no times; but it was longer each time.
 #[test]
 fn of_a_map_the_names_are_known_that_were_there_when_it_was_looked_at() {
-    assert_eq!(at_one_address("map"), ["a", "b", "c"]);
+    assert_eq!(at_one_address("cd PLACE && exec ./jit_reused map"), ["a", "b", "c"]);
+}
+
+/// Its /tmp is gone when it has ended.
+#[test]
+fn of_a_process_with_mounts_of_its_own_the_map_is_found() {
+    if !may_mount_or_skip("a /tmp of its own") || !has("unshare") {
+        return;
+    }
+    // The program itself stays where it was, for its own names.
+    let inside = "mount --bind PLACE /mnt && mount -t tmpfs none /tmp && mkdir -p PLACE && \
+                  mount --bind /mnt PLACE && cd PLACE && exec ./jit_reused map";
+    assert_eq!(at_one_address(&format!("exec unshare --mount sh -c '{inside}'")), ["a", "b", "c"]);
 }
 
 /// Nobody looked at the map while it grew.
 #[test]
 fn where_the_time_of_a_name_is_not_known_all_are_shown() {
-    assert_eq!(at_one_address("hasty-map"), ["c | b | a", "c | b | a", "c | b | a"]);
+    assert_eq!(
+        at_one_address("cd PLACE && exec ./jit_reused hasty-map"),
+        ["c | b | a", "c | b | a", "c | b | a"]
+    );
 }
 
 /// Node.js compiles functions anew while it runs: each has the same name at all of its addresses.

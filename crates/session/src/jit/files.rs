@@ -5,12 +5,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use heapscribe_formats::jit::jit_dump::{self, DumpClock, JitDump};
 use heapscribe_formats::jit::{JitCode, perf_map};
 use heapscribe_wire::head::Head;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, stat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, stat};
 
 use super::{CodeMade, Growth, Span, TickLine, Timed};
 use crate::clock::counter_and_ns;
@@ -24,9 +25,55 @@ const SLACK_NS: u64 = 2_000_000_000;
 /// Where a process leaves these files.
 #[derive(Debug, Default)]
 pub struct JitFiles {
-    /// Its root directory, when that is another one than ours.
-    root: Option<File>,
-    directory: Option<PathBuf>,
+    /// Where it runs, for dumps.
+    working: Option<Directory>,
+    /// Its /tmp.
+    temporary: Option<Directory>,
+}
+
+/// A directory.
+#[derive(Debug)]
+enum Directory {
+    /// By its path, which the process has, too.
+    Path(PathBuf),
+    /// Of a process with other mounts or another root, which are gone when it has ended.
+    Open(File),
+}
+
+impl Directory {
+    fn open(path: &str) -> Option<Directory> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).ok().map(|fd| Directory::Open(fd.into()))
+    }
+
+    /// A directory in this one, which is the root of a process.
+    fn of_root(self, name: &str) -> Option<Directory> {
+        let Directory::Open(root) = self else { return None };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let below = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        openat2(root, name, flags, Mode::empty(), below).ok().map(|fd| Directory::Open(fd.into()))
+    }
+
+    /// A file in it, which is no link.
+    fn file(&self, name: &str) -> Option<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = match self {
+            Directory::Path(path) => rustix::fs::open(path.join(name), flags, Mode::empty()),
+            Directory::Open(directory) => {
+                openat2(directory, name, flags, Mode::empty(), ResolveFlags::BENEATH)
+            }
+        };
+        opened.ok().map(File::from)
+    }
+}
+
+/// Whether paths mean something else to this process than to us.
+fn is_elsewhere(pid: u32) -> bool {
+    let mounts = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    let root = |path: &str| stat(path).ok().map(|root| (root.st_dev, root.st_ino));
+    let (pid_mounts, pid_root) = (mounts(&pid.to_string()), root(&format!("/proc/{pid}/root")));
+    pid_mounts.is_some_and(|theirs| Some(theirs) != mounts("self"))
+        || pid_root.is_some_and(|theirs| Some(theirs) != root("/"))
 }
 
 /// Whose files are wanted.
@@ -71,68 +118,72 @@ impl Wanted {
 impl JitFiles {
     /// Of a process that lives, with this pid here.
     pub fn of(pid: u32) -> JitFiles {
-        let theirs = format!("/proc/{pid}/root");
-        let identity = |path: &str| stat(path).ok().map(|root| (root.st_dev, root.st_ino));
-        let is_other = identity(&theirs).is_some_and(|root| Some(root) != identity("/"));
-        let open =
-            || rustix::fs::open(&theirs, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        let root = is_other.then(open).and_then(Result::ok).map(File::from);
-        JitFiles { root, directory: std::fs::read_link(format!("/proc/{pid}/cwd")).ok() }
+        let working = format!("/proc/{pid}/cwd");
+        if is_elsewhere(pid) {
+            let root = Directory::open(&format!("/proc/{pid}/root"));
+            let temporary = root.and_then(|root| root.of_root("tmp"));
+            return JitFiles { working: Directory::open(&working), temporary };
+        }
+        JitFiles {
+            working: std::fs::read_link(working).ok().map(Directory::Path),
+            temporary: Some(Directory::Path("/tmp".into())),
+        }
+    }
+
+    /// The length of each of the files of the process with this pid in its own namespace, and when it was written; none of
+    /// those that are not there.
+    pub fn states(&self, pid: u32) -> Vec<Option<(u64, SystemTime)>> {
+        let state = |file: Option<File>| {
+            let meta = file?.metadata().ok()?;
+            Some((meta.len(), meta.modified().ok()?))
+        };
+        self.dumps(pid).into_iter().chain([self.map(pid)]).map(state).collect()
+    }
+
+    fn dumps(&self, pid: u32) -> [Option<File>; 2] {
+        let name = format!("jit-{pid}.dump");
+        [&self.working, &self.temporary].map(|directory| directory.as_ref()?.file(&name))
+    }
+
+    fn map(&self, pid: u32) -> Option<File> {
+        self.temporary.as_ref()?.file(&format!("perf-{pid}.map"))
     }
 
     /// How long the perf map of the process with this pid in its own namespace is, if it has one.
     pub fn map_bytes(&self, pid: u32) -> Option<u64> {
-        self.open(&map_path(pid))?.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
+        self.map(pid)?.metadata().ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
     }
 
     /// What its runtime has compiled, where its perf map has grown like this.
     pub fn read(&self, wanted: &Wanted, growth: &Growth) -> CodeMade {
-        let name = format!("jit-{}.dump", wanted.pid);
-        let here = self.directory.as_ref().map(|directory| directory.join(&name));
-        let mut dump: Vec<Timed> = here
+        let mut dump: Vec<Timed> = self
+            .dumps(wanted.pid)
             .into_iter()
-            .chain([Path::new("/tmp").join(&name)])
-            .filter_map(|path| self.bytes(&path, wanted))
+            .filter_map(|file| bytes(file?, wanted))
             .filter(|bytes| jit_dump::is_begin(bytes))
             .flat_map(|bytes| of_dump(jit_dump::read(&bytes), wanted))
             .collect();
         dump.sort_by_key(|timed| timed.made);
-        let map = self.bytes(&map_path(wanted.pid), wanted).map(|bytes| perf_map::read(&bytes).0);
+        let map =
+            self.map(wanted.pid).and_then(|file| bytes(file, wanted)).map(|bytes| perf_map::read(&bytes).0);
         let timed =
             |code: JitCode| Timed { made: growth.grew_to(code.made, wanted.lived), moved_ns: u64::MAX, code };
         CodeMade { dump, map: map.into_iter().flatten().map(timed).collect() }
     }
-
-    fn bytes(&self, path: &Path, wanted: &Wanted) -> Option<Vec<u8>> {
-        let file = self.open(path)?;
-        let meta = file.metadata().ok()?;
-        let written_ns = u64::try_from(meta.mtime()).ok()?.checked_mul(1_000_000_000)?;
-        let (begin_ns, end_ns) = wanted.lived_real;
-        let is_of_then =
-            (begin_ns.saturating_sub(SLACK_NS)..=end_ns.saturating_add(SLACK_NS)).contains(&written_ns);
-        if !meta.is_file() || meta.uid() != wanted.uid || meta.len() > FILE_BYTES_MAX || !is_of_then {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
-    }
-
-    /// Opens a path as the process sees it. Links in it stay below its root, and the last part is none.
-    fn open(&self, path: &Path) -> Option<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = match &self.root {
-            None => rustix::fs::openat(CWD, path, flags, Mode::empty()),
-            Some(root) => {
-                openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)
-            }
-        };
-        opened.ok().map(File::from)
-    }
 }
 
-fn map_path(pid: u32) -> PathBuf {
-    Path::new("/tmp").join(format!("perf-{pid}.map"))
+fn bytes(file: File, wanted: &Wanted) -> Option<Vec<u8>> {
+    let meta = file.metadata().ok()?;
+    let written_ns = u64::try_from(meta.mtime()).ok()?.checked_mul(1_000_000_000)?;
+    let (begin_ns, end_ns) = wanted.lived_real;
+    let is_of_then =
+        (begin_ns.saturating_sub(SLACK_NS)..=end_ns.saturating_add(SLACK_NS)).contains(&written_ns);
+    if !meta.is_file() || meta.uid() != wanted.uid || meta.len() > FILE_BYTES_MAX || !is_of_then {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The code in a dump that was made while the process lived. Where that is none, its times are of another clock, and it is

@@ -17,6 +17,7 @@ mod growth;
 mod modules;
 mod moments;
 mod names;
+mod running;
 mod tick_line;
 
 use heapscribe_formats::jit::JitCode;
@@ -26,6 +27,7 @@ pub use growth::Growth;
 pub use modules::{Outside, outside};
 pub use moments::Moments;
 pub use names::define;
+pub use running::Running;
 pub use tick_line::TickLine;
 
 /// From when to when, CLOCK_MONOTONIC ns: something was at one moment of these, which is known where they are the same.

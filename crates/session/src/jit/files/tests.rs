@@ -1,5 +1,7 @@
 //! Files are read in the root of their process, and only its own.
 
+use std::path::Path;
+
 use heapscribe_wire::head::HEAD_FILE_BYTES;
 
 use super::*;
@@ -20,7 +22,8 @@ fn wanted(uid: u32) -> Wanted {
 /// The root of a process that has these files in its /tmp.
 fn root(place: &Path) -> JitFiles {
     std::fs::create_dir(place.join("tmp")).unwrap();
-    JitFiles { root: Some(File::open(place).unwrap()), directory: Some("/tmp".into()) }
+    let root = Directory::open(place.to_str().unwrap()).unwrap();
+    JitFiles { working: None, temporary: root.of_root("tmp") }
 }
 
 fn names(code: &[Timed]) -> Vec<&str> {
