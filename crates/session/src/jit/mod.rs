@@ -9,8 +9,8 @@
 //! | a dump | the time of its record |
 //! | a perf map | between two looks at how long the map was ([`Growth`]) |
 //!
-//! Where two functions are possible, both are named. A stack is defined once: where other code came to lie at all of its
-//! addresses, it has the names of the first time.
+//! Where several functions are possible, all are named. A stack is defined once: where other code came to lie at one of its
+//! addresses and it was captured again, it is the stack of both.
 
 mod files;
 mod growth;

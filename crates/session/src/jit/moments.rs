@@ -1,36 +1,30 @@
-//! When the nodes of stacks were captured, of frames in no file. Definitions have no times, but each stack is defined right
-//! before its first event: all nodes up to that stack's were captured by then.
+//! When the nodes of stacks were captured, first and last. Definitions have no times, but each stack is defined right before
+//! its first event: all nodes up to that stack's were captured by then. And each event of a stack has captured the nodes of
+//! its callers again.
 //!
-//! Chunks of several threads come in the order of being full. So one that comes later may show that a node was there earlier;
-//! chunks that begin after all that is known can not, and are not looked into. Programs without such frames cost a look at
-//! their definitions.
+//! That takes 16 bytes for each node, and a look at each event. So it is for processes only whose runtime says what code it
+//! makes.
 
 use heapscribe_formats::model::ChunkInfo;
-use heapscribe_wire::definitions::{Definitions, Position};
+use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Event, Events};
 
 use super::{Outside, Span};
 
-/// Moments that are remembered; of more, those close to each other become one.
-const MOMENTS_MAX: usize = 1 << 16;
-
-/// All nodes after those of the moment before it, up to this one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Moment {
-    last: StackId,
-    /// In ticks of the process.
-    ticks: Span,
-}
+/// The first and the last event of a stack, in ticks; of one that had none.
+const UNUSED: Span = (u64::MAX, 0);
 
 /// When nodes were captured.
 #[derive(Clone, Debug, Default)]
 pub struct Moments {
     outside: Outside,
-    /// The newest node in no file.
-    newest: StackId,
-    /// By the number of the node, and by time, which is the same order.
-    known: Vec<Moment>,
+    /// Whether any node is in no file.
+    are_outside: bool,
+    /// The number of the next node.
+    next_node: usize,
+    /// Of stacks, by the numbers of their nodes.
+    events: Vec<Span>,
     /// Whether events before those that are seen are missing.
     lacks_beginning: bool,
 }
@@ -41,72 +35,70 @@ impl Moments {
         self.lacks_beginning = true;
     }
 
+    /// Whether any node is in no file, so that its code may be a runtime's.
+    pub fn are_outside(&self) -> bool {
+        self.are_outside
+    }
+
     /// Takes definitions, which come before the events that have them.
     pub fn definitions(&mut self, bytes: &[u8], position: Position) {
-        for (id, definition) in Definitions::new(bytes, position).map_while(Result::ok) {
-            if self.outside.take(&definition).is_some() {
-                self.newest = id;
-            }
+        let mut definitions = Definitions::new(bytes, position);
+        for (_, definition) in definitions.by_ref().map_while(Result::ok) {
+            self.are_outside |= self.outside.take(&definition).is_some();
         }
+        self.next_node = self.next_node.max(definitions.position().next_node as usize);
     }
 
     /// Takes a chunk.
     pub fn chunk(&mut self, info: &ChunkInfo, payload: &[u8]) {
-        if !self.is_needed(info.begin_ticks) {
-            return;
-        }
+        self.events.resize(self.next_node, UNUSED);
         let mut ticks = info.begin_ticks;
         for (since, event) in Events::new(payload).map_while(Result::ok) {
             ticks = ticks.wrapping_add(since);
-            if let Some(stack) = captured(&event).filter(|stack| *stack != StackId::UNKNOWN) {
-                self.met(stack, ticks);
+            let of_stack = captured(&event).and_then(|stack| self.events.get_mut(stack.0 as usize));
+            if let Some((first, last)) = of_stack {
+                (*first, *last) = (ticks.min(*first), ticks.max(*last));
             }
         }
-        self.shrink();
     }
 
-    /// Whether events from this moment on can say anything of nodes in no file.
-    fn is_needed(&self, begin_ticks: u64) -> bool {
-        let is_over = |last: &Moment| last.last >= self.newest && last.ticks.1 <= begin_ticks;
-        self.newest != StackId::UNKNOWN && !self.known.last().is_some_and(is_over)
-    }
-
-    /// A stack was captured.
-    fn met(&mut self, stack: StackId, ticks: u64) {
-        let at = self.known.partition_point(|moment| moment.last < stack);
-        if self.known.get(at).is_some_and(|moment| moment.ticks.1 <= ticks) {
-            return;
-        }
-        // Nodes with smaller numbers were defined before it.
-        let from = self.known[..at].partition_point(|moment| moment.ticks.1 <= ticks);
-        let is_its = self.known.get(at).is_some_and(|moment| moment.last == stack);
-        let moment = Moment { last: stack, ticks: (ticks, ticks) };
-        self.known.splice(from..at + usize::from(is_its), [moment]);
-    }
-
-    /// Makes one moment of those that are close to each other, as close as it needs.
-    fn shrink(&mut self) {
-        let mut apart = 1_u64 << 10;
-        while self.known.len() > MOMENTS_MAX {
-            for next in std::mem::take(&mut self.known) {
-                match self.known.last_mut() {
-                    Some(last) if next.ticks.1.saturating_sub(last.ticks.0) <= apart => {
-                        *last = Moment { last: next.last, ticks: (last.ticks.0, next.ticks.1) };
-                    }
-                    _ => self.known.push(next),
-                }
+    /// When each node of these definitions was captured, by its number, in ticks: first at the one, and last at the other.
+    pub fn spans(&self, definitions: &[u8]) -> Vec<Span> {
+        let mut spans = self.events.clone();
+        spans.resize(self.next_node, UNUSED);
+        let nodes = Definitions::new(definitions, Position::default()).map_while(Result::ok);
+        let callers: Vec<_> =
+            nodes.filter_map(|(id, definition)| Some((id.0 as usize, caller(&definition)?))).collect();
+        // Callers have smaller numbers.
+        for (node, caller) in callers.into_iter().rev() {
+            let last = spans.get(node).map_or(0, |span| span.1);
+            if let Some(span) = spans.get_mut(caller) {
+                span.1 = last.max(span.1);
             }
-            apart = apart.saturating_mul(2);
         }
+        let mut first = u64::MAX;
+        for span in spans.iter_mut().rev() {
+            first = first.min(span.0);
+            *span = if first == u64::MAX { (first, first) } else { (first, span.1.max(first)) };
+        }
+        // No event has those behind the last stack that is known.
+        let newest = spans.iter().map(|span| span.0).filter(|first| *first != u64::MAX).max().unwrap_or(0);
+        for (first, _) in &mut spans {
+            *first = if self.lacks_beginning { 0 } else { newest.min(*first) };
+        }
+        spans
     }
+}
 
-    /// When a node was captured, in ticks.
-    pub fn of(&self, node: StackId) -> Span {
-        let at = self.known.partition_point(|moment| moment.last < node);
-        let before = at.checked_sub(1).map_or(0, |before| self.known[before].ticks.0);
-        let (from, to) = self.known.get(at).map_or((before, u64::MAX), |moment| moment.ticks);
-        (if self.lacks_beginning { 0 } else { from }, to)
-    }
+/// The node of the caller.
+fn caller(definition: &Definition<'_>) -> Option<usize> {
+    let parent = match definition {
+        Definition::Node(node) => node.parent,
+        Definition::Interpreted(node) => node.parent,
+        Definition::Cut { parent, .. } => *parent,
+        _ => return None,
+    };
+    Some(parent.0 as usize)
 }
 
 /// The stack that was captured for an event.
@@ -115,8 +107,8 @@ fn captured(event: &Event) -> Option<StackId> {
         Event::Alloc { stack, .. }
         | Event::Realloc { stack, .. }
         | Event::Failed { stack, .. }
-        | Event::UnknownRealloc { stack, .. } => Some(*stack),
-        Event::Mapping(mapping) => Some(mapping.stack),
+        | Event::UnknownRealloc { stack, .. } => Some(*stack).filter(|stack| *stack != StackId::UNKNOWN),
+        Event::Mapping(mapping) => Some(mapping.stack).filter(|stack| *stack != StackId::UNKNOWN),
         _ => None,
     }
 }

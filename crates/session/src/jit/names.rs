@@ -1,6 +1,6 @@
 //! The names of nodes in code that a runtime has made, as definitions behind the process's own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use heapscribe_formats::jit::JitCode;
 use heapscribe_formats::jit::function::{Function, Source, function};
@@ -12,7 +12,7 @@ use super::{CodeMade, Span, Timed};
 
 /// The first number of a function that is defined here; those of the process count from 1.
 const FIRST_FUNCTION: u32 = 1 << 31;
-/// Functions of one node that are named.
+/// Functions of one node that are named; of others it is said how many there are.
 const NAMES_MAX: usize = 3;
 /// Pairs of an address and a piece of code that are looked at, the newest pieces first, for files that claim all addresses
 /// over and over.
@@ -54,7 +54,7 @@ fn at_addresses<'c>(code: &'c [Timed], addresses: &[u64]) -> HashMap<u64, Vec<&'
     found
 }
 
-/// The pieces that may be the one that was there at that moment, the newest first; each name once. Code may run before it is
+/// The pieces that were there at some moment of the span, as far as is known, the newest first; each name once. Code may run before it is
 /// written down: where there was none yet, it is what came next.
 fn in_force<'c>(pieces: &[&'c Timed], (from_ns, to_ns): Span) -> Vec<&'c JitCode> {
     let there = pieces.partition_point(|piece| piece.made.1 <= from_ns);
@@ -72,15 +72,11 @@ fn in_force<'c>(pieces: &[&'c Timed], (from_ns, to_ns): Span) -> Vec<&'c JitCode
     by_name(&next[..late], |_| true)
 }
 
-/// The newest piece of each name among those that are looked for, the newest first.
+/// The newest piece of each name among those that are wanted, the newest first.
 fn by_name<'c>(pieces: &[&'c Timed], is_wanted: impl Fn(&Timed) -> bool) -> Vec<&'c JitCode> {
-    let mut found: Vec<&JitCode> = Vec::new();
-    for piece in pieces.iter().rev().take(PIECES_MAX).filter(|piece| is_wanted(piece)) {
-        if found.len() < NAMES_MAX && !found.iter().any(|known| known.name == piece.code.name) {
-            found.push(&piece.code);
-        }
-    }
-    found
+    let wanted = pieces.iter().rev().take(PIECES_MAX).filter(|piece| is_wanted(piece));
+    let mut known = HashSet::new();
+    wanted.map(|piece| &piece.code).filter(|code| known.insert(&code.name[..])).collect()
 }
 
 /// Definitions, as far as they are written.
@@ -146,24 +142,31 @@ impl Named {
         let names: Vec<_> = pieces.iter().map(|piece| String::from_utf8_lossy(&piece.name)).collect();
         let functions: Vec<Function<'_>> = names.iter().map(|name| function(name)).collect();
         let newest = functions.first()?;
-        let mut shown: Vec<String> = Vec::new();
-        for name in functions.iter().map(Function::shown) {
-            if !shown.contains(&name) {
-                shown.push(name);
-            }
-        }
+        let mut known = HashSet::new();
+        let mut shown: Vec<String> = functions.iter().map(Function::shown).collect();
+        shown.retain(|name| known.insert(name.clone()));
         let (file, line) = match line_of(pieces[0], address).filter(|_| shown.len() == 1) {
             Some((file, line)) => (String::from_utf8_lossy(file).into_owned(), line),
             None => (newest.file.to_owned(), newest.line),
         };
         Some(Named {
             language: language(newest.source),
-            name: shown.join(" | "),
+            name: joined(shown),
             file,
             first_line: newest.line,
             line,
         })
     }
+}
+
+/// Names of several functions as one.
+fn joined(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    if more > 0 {
+        names.truncate(NAMES_MAX);
+        names.push(format!("{more} more"));
+    }
+    names.join(" | ")
 }
 
 /// The line of the source at an address.

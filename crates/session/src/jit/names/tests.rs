@@ -104,6 +104,14 @@ fn where_several_are_possible_all_are_named() {
 }
 
 #[test]
+fn a_stack_that_was_captured_again_later_has_the_names_of_all_that_came_there() {
+    let dump = (1..=6).map(|n| piece(100, 200, &format!("f{n}"), at(10 * n))).collect();
+    let code = CodeMade { dump, ..CodeMade::default() };
+    let nodes = [(10, 19), (15, 20), (15, 21), (20, 45), (10, 65)].map(|span| (150, span));
+    check(&code, &nodes, &["f1", "f1", "f2 | f1", "f4 | f3 | f2", "f6 | f5 | f4 | 3 more"]);
+}
+
+#[test]
 fn what_is_written_down_late_names_what_was_captured_before() {
     let map = vec![
         piece(100, 200, "a", (50, 60)),
