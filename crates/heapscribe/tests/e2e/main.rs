@@ -29,6 +29,7 @@ mod imports;
 mod inheritance;
 mod interpreters;
 mod jit;
+mod jit_running;
 mod keeps_up;
 mod kill;
 mod kill_drop;
