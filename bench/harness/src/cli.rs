@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Corpus(CorpusArgs),
     /// Throughput of programs of several threads
     Threads(ThreadsArgs),
+    /// What frames of Python and PHP in stacks cost
+    Interpreters(InterpretersArgs),
     /// ns of a single call, by depth of the stack and fresh frames, and of an event
     Micro(MicroArgs),
     /// Instructions of a single call, counted by callgrind
@@ -208,6 +210,25 @@ pub(crate) struct ThreadsArgs {
     pub(crate) form: Form,
 }
 
+/// Arguments of `interpreters`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InterpretersArgs {
+    /// Only these programs
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) programs: Vec<String>,
+
+    /// Rounds; in each, every tool runs once
+    #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Seconds after which a run is stopped and counts as failed
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
 /// Arguments of `micro`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MicroArgs {
@@ -284,7 +305,7 @@ impl Command {
             Command::Threads(args) => &args.rounds.tools,
             Command::Micro(args) => &args.rounds.tools,
             Command::Results(args) => &args.rounds.tools,
-            Command::Instructions(_) => return true,
+            Command::Instructions(_) | Command::Interpreters(_) => return true,
             Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {
                 return false;
             }
@@ -297,6 +318,7 @@ impl Command {
         let form = match self {
             Command::Corpus(args) => args.form,
             Command::Threads(args) => args.form,
+            Command::Interpreters(args) => args.form,
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
             Command::Heaps(args) => args.form,

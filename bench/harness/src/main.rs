@@ -11,6 +11,7 @@ mod deep;
 mod heaps;
 mod inputs;
 mod instructions;
+mod interpreters;
 mod machine;
 mod manifest;
 mod micro;
@@ -67,6 +68,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Corpus(args) => parts.extend(corpus::measure(args, &places)?),
         Command::Threads(args) => parts.push(threads::measure(args, &places)?),
+        Command::Interpreters(args) => parts.push(interpreters::measure(args, &places)?),
         Command::Micro(args) => parts.extend(micro::measure(args, &places)?),
         Command::Instructions(args) => {
             let outcome = instructions::measure(args, &places)?;
