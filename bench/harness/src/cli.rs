@@ -42,6 +42,11 @@ pub(crate) enum Command {
     HeapSoak(HeapSoakArgs),
     /// Making the index of a large trace, and questions about its ranges
     Ranges(RangesArgs),
+    /// Names of addresses: heapscribe's symbolizer, llvm-symbolizer, addr2line
+    Symbols(SymbolsArgs),
+    /// One run of `symbols`, which starts it
+    #[command(hide = true)]
+    SymbolWork(SymbolWorkArgs),
     /// All of what recording costs, as one page of Markdown
     Results(ResultsArgs),
 }
@@ -68,6 +73,35 @@ pub(crate) struct RangesArgs {
     /// Memory for making the index, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub(crate) memory_mib: u64,
+}
+
+/// Arguments of `symbols`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SymbolsArgs {
+    /// Programs and libraries
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Addresses of each
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    pub(crate) addresses: usize,
+
+    /// Rounds; in each, every tool runs once
+    #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Seconds after which a tool is stopped, and not run again
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `symbol-work`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SymbolWorkArgs {
+    pub(crate) file: PathBuf,
 }
 
 /// Arguments of `heaps`.
@@ -306,9 +340,12 @@ impl Command {
             Command::Micro(args) => &args.rounds.tools,
             Command::Results(args) => &args.rounds.tools,
             Command::Instructions(_) | Command::Interpreters(_) => return true,
-            Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {
-                return false;
-            }
+            Command::Heaps(_)
+            | Command::HeapWork(_)
+            | Command::HeapSoak(_)
+            | Command::Ranges(_)
+            | Command::Symbols(_)
+            | Command::SymbolWork(_) => return false,
         };
         named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
     }
@@ -322,7 +359,10 @@ impl Command {
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
             Command::Heaps(args) => args.form,
-            Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => Form::default(),
+            Command::Symbols(args) => args.form,
+            Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) | Command::SymbolWork(_) => {
+                Form::default()
+            }
             Command::Results(args) => {
                 let form = Form { json: false, markdown: true };
                 return Output { form, is_page: true, path: args.output.clone() };

@@ -22,6 +22,7 @@ mod rounds;
 mod run;
 mod sizes;
 mod statistics;
+mod symbols;
 mod table;
 mod threads;
 mod tool;
@@ -51,6 +52,10 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             println!("{}", heaps::work::run(args)?);
             return Ok(ExitCode::SUCCESS);
         }
+        Command::SymbolWork(args) => {
+            symbols::work::run(args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Command::Ranges(args) => {
             ranges::run(args)?;
             return Ok(ExitCode::SUCCESS);
@@ -76,7 +81,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             has_grown = outcome.has_grown;
         }
         Command::Heaps(args) => parts.extend(heaps::compare::measure(args)?),
-        Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {}
+        Command::Symbols(args) => parts.push(symbols::compare::measure(args, &places)?),
+        Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) | Command::SymbolWork(_) => {}
         Command::Results(args) => {
             parts.extend(corpus::measure(&args.corpus(), &places)?);
             parts.push(threads::measure(&args.threads(), &places)?);
