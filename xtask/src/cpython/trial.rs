@@ -53,12 +53,11 @@ impl<'a> Trial<'a> {
         let (mut plain, mut recorded, mut trace) = (Vec::new(), Vec::new(), Trace::default());
         let mut differences = Vec::new();
         for round in 0..RUNS {
-            let both = self.both(module);
-            let (bare, under) = match both {
-                Ok((bare, _)) if bare.ran.end == End::TimedOut => {
+            let (bare, under) = match self.both(module) {
+                Ok(Some(both)) => both,
+                Ok(None) => {
                     return unusable(module, &format!("does not end within {} s plain", LIMIT.as_secs()));
                 }
-                Ok(both) => both,
                 Err(e) => return unusable(module, &format!("it cannot be run: {e}")),
             };
             if round == 0 {
@@ -82,11 +81,15 @@ impl<'a> Trial<'a> {
         Row { module: module.to_owned(), verdict, tests, trace, remark: remarks.join("; ") }
     }
 
-    fn both(&self, module: &str) -> io::Result<(Timed, Timed)> {
+    /// Plain and recorded; `None` when it does not end plain.
+    fn both(&self, module: &str) -> io::Result<Option<(Timed, Timed)>> {
         let plain = self.once(module, None, LIMIT)?;
+        if plain.ran.end == End::TimedOut {
+            return Ok(None);
+        }
         let limit = LIMIT + SLOWER * plain.took;
         let recorded = self.once(module, Some(&self.trace()), limit)?;
-        Ok((plain, recorded))
+        Ok(Some((plain, recorded)))
     }
 
     fn trace(&self) -> PathBuf {
