@@ -49,6 +49,7 @@ mod own_heaps;
 mod php;
 mod plugins;
 mod python;
+mod python_frames;
 mod real_time;
 mod recover;
 mod replay;

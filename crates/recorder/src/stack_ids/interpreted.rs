@@ -25,7 +25,7 @@ use crate::interpreter::layout::{Chain, Known, Shaped};
 use crate::interpreter::met;
 use crate::interpreter::possible;
 use crate::interpreter::raw::Source;
-use crate::interpreter::read::{Direct, Kernel, Read};
+use crate::interpreter::read::{Direct, Kernel, Page, Paged, Read};
 use crate::state::{self, CachedStacks, Index, Session, Thread, words};
 use crate::unwind::{Frame, PathHash, Registers, Unwinder, process_rules};
 use crate::{modules, program};
@@ -72,15 +72,16 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     if thread_state == 0 {
         return id;
     }
-    // SAFETY: the registers are the caller's. Direct reads: the thread has the interpreter's lock, so that nobody frees
-    // its state, its frames or their code meanwhile; it is not in a signal handler that has interrupted their change.
+    // SAFETY: the registers are the caller's; the frames are the thread's own, and one hook at a time uses them. Direct
+    // reads: the thread has the interpreter's lock, so that nobody frees its state, its frames or their code meanwhile; it
+    // is not in a signal handler that has interrupted their change.
     unsafe {
         if !matches!(native, Native::Usual(_)) || !interpreter.has_lock(thread_state) {
-            return walked(
-                caller,
-                id,
-                of(interpreter, &interpreter.layout.shape, kernel, thread_state, session),
-            );
+            // Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000 blocks without the lock.
+            let frames = &mut *caller.thread.interpreted.get();
+            let read = Paged::new(kernel, Page::of_thread(&mut frames.page, &session.lock));
+            let source = of(interpreter, &interpreter.layout.shape, read, thread_state, session);
+            return walked(caller, id, source);
         }
         let read = Direct::new();
         match interpreter.shape {
