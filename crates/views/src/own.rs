@@ -52,12 +52,14 @@ struct Modules {
 }
 
 fn is_own(frame: &NamedFrame, folded: &Folded, modules: &Modules) -> bool {
-    let is_interpreters = frame.module.as_ref().is_some_and(|module| modules.interpreters.contains(module));
+    let is_interpreters = match &frame.module {
+        Some(module) => modules.interpreters.contains(module),
+        None => modules.has_interpreted && frame.is_in_no_file(),
+    };
     !folded.has(frame)
         && frame.cut.is_none()
         && !frame.is_recorders()
         && !is_interpreters
-        && !(modules.has_interpreted && frame.is_in_no_file())
         && !is_library_but(frame, &modules.libraries)
         && !is_wrapper(frame)
 }

@@ -12,8 +12,9 @@ use crate::interpreter::chain::Walked;
 use crate::interpreter::met;
 use crate::interpreter::read::Kernel;
 use crate::interpreter::v8::check;
-use crate::interpreter::v8::frames::{JsFrames, Source};
+use crate::interpreter::v8::frames::JsFrames;
 use crate::interpreter::v8::names::{Definer, V8Functions};
+use crate::interpreter::v8::native_stack::NativeStack;
 use crate::state::{CachedStacks, Index, Session};
 use crate::unwind::{Frame, PathHash, cached_path, process_rules};
 
@@ -34,7 +35,7 @@ pub(super) unsafe fn with_v8(capture: &Capture<'_>, native: Native) -> Option<St
         let active = unsafe { active(capture, stacks)? };
         let kernel = Kernel { pid: session.pid };
         let (stack, functions, lock) = (&stacks.own, &session.v8, &session.lock);
-        Some(Source { v8, stack, active, kernel, functions, lock })
+        Some(NativeStack { v8, stack, active, kernel, functions, lock })
     };
     let Some(v8) = check::current() else {
         if let Some(v8) = due {
@@ -93,7 +94,11 @@ unsafe fn active(capture: &Capture<'_>, stacks: &CachedStacks) -> Option<usize> 
 
 /// The hash of all frames; `None` where there are none.
 #[inline(always)]
-fn hash(session: &Session, frames: &mut JsFrames, source: &Source<'_>) -> Result<Option<PathHash>, Unread> {
+fn hash(
+    session: &Session,
+    frames: &mut JsFrames,
+    source: &NativeStack<'_>,
+) -> Result<Option<PathHash>, Unread> {
     match frames.walk(source) {
         Walked::Known(hash) => Ok(Some(hash)),
         Walked::Nothing => Ok(None),
@@ -107,7 +112,7 @@ fn hash(session: &Session, frames: &mut JsFrames, source: &Source<'_>) -> Result
 fn met_first(
     session: &Session,
     frames: &mut JsFrames,
-    source: &Source<'_>,
+    source: &NativeStack<'_>,
     mut walked: Walked,
 ) -> Option<Option<PathHash>> {
     loop {

@@ -276,14 +276,8 @@ impl CachedStack {
     }
 
     /// Frame `index`.
-    pub(crate) fn frame(&self, index: usize) -> Option<Frame> {
-        self.frames.get(..self.len)?.get(index).map(|cached| cached.frame)
-    }
-
-    /// The path out from frame `index`.
-    #[inline(always)]
-    pub(crate) fn hash(&self, index: usize) -> Option<PathHash> {
-        self.frames.get(..self.len)?.get(index).map(|cached| cached.hash)
+    pub(crate) fn frame(&self, index: usize) -> Option<&CachedFrame> {
+        self.frames.get(..self.len)?.get(index)
     }
 
     /// Whether frame `index` is the one with this slot and path, and its frame pointer does not matter.

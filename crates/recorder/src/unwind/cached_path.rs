@@ -117,7 +117,7 @@ impl CachedPaths {
         at: Registers,
         epoch: u64,
     ) -> Option<StackId> {
-        // SAFETY: as the caller promises.
+        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
         unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.id) }
     }
 
@@ -133,7 +133,7 @@ impl CachedPaths {
         at: Registers,
         epoch: u64,
     ) -> Option<usize> {
-        // SAFETY: as the caller promises.
+        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
         unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.joined as usize) }
     }
 
@@ -164,7 +164,10 @@ impl CachedPaths {
         joined: usize,
         id: StackId,
     ) {
-        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.hash(joined)) else { return };
+        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.frame(joined).map(|frame| frame.hash))
+        else {
+            return;
+        };
         let is_short = (1..=FRAMES_MAX + 1).contains(&frames.len());
         if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN || !is_short {
             return;

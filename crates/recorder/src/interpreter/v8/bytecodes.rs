@@ -198,11 +198,15 @@ mod tests {
         assert_eq!(skip(LENGTHS[2].digits, &mut bytecode), Some(10));
     }
 
+    fn reader(bytes: &[u8]) -> impl FnMut() -> Option<u8> + '_ {
+        let mut bytes = bytes.iter().copied();
+        move || bytes.next()
+    }
+
     proptest::proptest! {
         #[test]
         fn any_bytes_end(code: Vec<u8>, parts: Vec<u8>, end: usize) {
-            let next = |bytes: &[u8]| { let mut bytes = bytes.to_vec().into_iter(); move || bytes.next() };
-            let found = offset_at([0, 0], code.len(), end, || next(&code), || next(&parts));
+            let found = offset_at([0, 0], code.len(), end, || reader(&code), || reader(&parts));
             assert!(found.is_none_or(|offset| offset < code.len()));
         }
     }

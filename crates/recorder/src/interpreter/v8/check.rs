@@ -14,12 +14,13 @@ use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
-use super::frames::{Kind, Running, Source};
 use super::function::Function;
 use super::heap::Heap;
-use super::layout::{Constants, Layout};
+use super::layout::{Constants, Layout, V8};
 use super::location::Bytecode;
+use super::native_stack::NativeStack;
 use super::positions::{Bounds, Encoding, fits};
+use super::running::{Kind, Running};
 use crate::interpreter::byte_reader::ByteReader;
 use crate::interpreter::read::Kernel;
 use crate::interpreter::{met, possible};
@@ -41,15 +42,6 @@ const MISFITS_MAX: u32 = 64;
 const CAPTURES_BETWEEN: u32 = 64;
 /// Functions whose source positions are of one encoding alone, before it is believed.
 const FUNCTIONS_WANTED: u32 = 2;
-
-/// A V8.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct V8 {
-    /// Where it keeps what.
-    pub(super) layout: Layout,
-    /// How it writes source positions.
-    pub(super) encoding: Encoding,
-}
 
 struct Place(UnsafeCell<V8>);
 // SAFETY: written by the one thread that has set CHECKING; read after READING was seen.
@@ -131,7 +123,7 @@ pub(crate) fn due() -> Option<V8> {
 /// Checks what [`due`] gave on the calling thread's stack, if that is known.
 #[cold]
 #[inline(never)]
-pub(crate) fn check(v8: &V8, source: Option<Source<'_>>) {
+pub(crate) fn check(v8: &V8, source: Option<NativeStack<'_>>) {
     let next = match source.as_ref().map_or(Err(Unchecked::NotYet), checked) {
         Ok(encoding) => {
             // SAFETY: this thread has set CHECKING, and nobody reads it before READING is set.
@@ -156,7 +148,7 @@ enum Unchecked {
 }
 
 /// The encoding of source positions, which each function on the stack has, if all else fits.
-fn checked(source: &Source<'_>) -> Result<Encoding, Unchecked> {
+fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
     let mut votes = [0u32; 2];
     for index in 0..source.active {
         let Some(pointer) = source.frame_pointer(index) else { continue };

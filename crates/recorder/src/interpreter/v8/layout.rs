@@ -1,6 +1,8 @@
 //! Where V8 keeps what is read of it: by the constants that it exports for debuggers, and where these are silent, by
 //! versions that were looked at: 10.2 to 14.1, of node 18 to 25.
 
+use super::positions::Encoding;
+
 /// The value of a constant that V8 has for debuggers, by its name without `v8dbg_`.
 pub(super) trait Constants {
     fn get(&self, name: &[u8]) -> Option<usize>;
@@ -57,6 +59,15 @@ const EXPECTED: [(&[u8], usize); 18] = [
     (b"class_Script__name__Object", SCRIPT_NAME),
     (b"ConsStringTag", 1),
 ];
+
+/// A V8.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct V8 {
+    /// Where it keeps what.
+    pub(super) layout: Layout,
+    /// How it writes source positions.
+    pub(super) encoding: Encoding,
+}
 
 /// Where one version keeps what the constants do not tell of all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,12 +1,12 @@
 //! Where in the source a frame is: of each kind of code.
 
 use super::baseline;
-use super::check::V8;
 use super::code::Code;
-use super::frames::{Kind, Running};
 use super::heap::{Heap, small_integer};
+use super::layout::V8;
 use super::optimized::{Inlined, inlined};
 use super::positions::{Encoding, position_at};
+use super::running::{Kind, Running};
 use crate::interpreter::byte_reader::ByteReader;
 use crate::interpreter::read::Read;
 

@@ -30,8 +30,10 @@ mod heap;
 mod layout;
 mod location;
 pub(crate) mod names;
+pub(crate) mod native_stack;
 mod optimized;
 mod positions;
+mod running;
 mod scope;
 mod source;
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! What is known of V8's frames, and the definition of those that are met for the first time.
 
-use super::check::V8;
-use super::frames::{Kind, Running};
 use super::function::Function;
 use super::heap::Heap;
+use super::layout::V8;
 use super::location::Location;
 use super::optimized::DEPTH_MAX;
+use super::running::{Kind, Running};
 use super::source::Lines;
 use crate::definitions::DefinitionWriter;
 use crate::interpreter::functions::Functions;
