@@ -8,9 +8,10 @@
 //!   cargo run -p xtask -- campaign damage [MUTATIONS]         cut at every byte, mutated  [10000]
 //!   cargo run -p xtask -- campaign heaps [PROGRAM...]         programs under every heap   [all]
 //!   cargo run -p xtask -- campaign programs [OPTIONS]         packages and small programs   [all]
+//!   cargo run -p xtask -- campaign cpython [OPTIONS]          CPython's own tests          [every third module]
 //!   cargo run -p xtask -- campaign sample [RUNS [RECORDS [MEAN]]]  ranges hold the truth  [200 20 65536]
 //! ```
-//! All try the release build. That of programs is in `programs`. The tests themselves are `crates/heapscribe/tests/e2e`;
+//! All try the release build. That of programs is in `programs`, that of CPython's tests in `cpython`. The tests themselves are `crates/heapscribe/tests/e2e`;
 //! a campaign only says how often. That of
 //! sampling records a program in full, samples that trace `RUNS` times (`benches/resample.rs` of
 //! heapscribe-bench), and has the recorder sample the program `RECORDS` times.
@@ -68,11 +69,12 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Some("disk") => repeat("disk", count(1, 5), &["disk::"]),
         Some("heaps") => heaps(&args[1..]),
         Some("programs") => return crate::programs::run(&args[1..]),
+        Some("cpython") => return crate::cpython::run(&args[1..]),
         Some("sample") => sample(count(1, 200), count(2, 20), count(3, 64 << 10)),
         _ => {
             eprintln!(
                 "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | stacks [ROUNDS] \
-                 | damage [MUTATIONS] | heaps [PROGRAM...] | programs [OPTIONS] | sample [RUNS [RECORDS [MEAN]]]"
+                 | damage [MUTATIONS] | heaps [PROGRAM...] | programs [OPTIONS] | cpython [OPTIONS] | sample [RUNS [RECORDS [MEAN]]]"
             );
             return ExitCode::from(2);
         }

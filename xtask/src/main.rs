@@ -8,6 +8,7 @@ mod campaign;
 mod compare;
 mod conformance;
 mod count;
+mod cpython;
 mod imports;
 mod packages;
 mod programs;
@@ -25,7 +26,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, heaps, sample; or programs",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, heaps, sample; or programs, cpython",
         run: campaign::run,
     },
     Command {

@@ -47,6 +47,8 @@ struct Modules {
     libraries: BTreeSet<String>,
     /// Those of interpreters that run the program.
     interpreters: BTreeSet<String>,
+    /// Whether stacks have functions that an interpreter runs: code in no file is what is between these then.
+    has_interpreted: bool,
 }
 
 fn is_own(frame: &NamedFrame, folded: &Folded, modules: &Modules) -> bool {
@@ -55,6 +57,7 @@ fn is_own(frame: &NamedFrame, folded: &Folded, modules: &Modules) -> bool {
         && frame.cut.is_none()
         && !frame.is_recorders()
         && !is_interpreters
+        && !(modules.has_interpreted && frame.is_in_no_file())
         && !is_library_but(frame, &modules.libraries)
         && !is_wrapper(frame)
 }
@@ -148,6 +151,7 @@ impl<'a> OwnCallers<'a> {
             let paths = names.tree().modules.iter().map(|module| lossy(&module.path));
             let is_one = |path: &String| languages.iter().any(|language| is_interpreter(path, *language));
             own.modules.interpreters = paths.filter(is_one).collect();
+            own.modules.has_interpreted = true;
             return own;
         }
         let found = thin_main::libraries(&call_paths::of(names, |node, frame| {

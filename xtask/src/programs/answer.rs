@@ -12,7 +12,7 @@ use super::text::{self, Outcome};
 
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     /// With 128 and its number for a signal, as shells and `record` say it.
     Code(i32),
     /// It was killed when its time was over.

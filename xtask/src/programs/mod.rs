@@ -32,6 +32,9 @@ use list::Program;
 use scratch::Scratch;
 use table::Table;
 
+pub(crate) use answer::End;
+pub(crate) use process::{MARK, end_survivors, run as run_within};
+
 use crate::built::heapscribe;
 use crate::sources::root;
 
@@ -76,7 +79,8 @@ impl Options {
     }
 }
 
-fn shard(text: &str) -> Option<(usize, usize)> {
+/// `K/N`, with K from 1 to N.
+pub(crate) fn shard(text: &str) -> Option<(usize, usize)> {
     let (k, n) = text.split_once('/')?;
     let (k, n) = (k.parse().ok()?, n.parse().ok()?);
     (1..=n).contains(&k).then_some((k, n))

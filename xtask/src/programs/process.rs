@@ -15,10 +15,10 @@ const GLANCE: Duration = Duration::from_millis(2);
 /// How long what a program leaves running may go on: a daemon has its own work to end.
 const AFTERLIFE: Duration = Duration::from_secs(5);
 /// In the environment of all that runs, so that what is left of it is found.
-pub(super) const MARK: &str = "HEAPSCRIBE_CAMPAIGN";
+pub(crate) const MARK: &str = "HEAPSCRIBE_CAMPAIGN";
 
 /// Runs it in a group of processes of its own.
-pub(super) fn run(command: &mut Command, limit: Duration) -> io::Result<End> {
+pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<End> {
     let mut child = command.process_group(0).spawn()?;
     let end = Instant::now() + limit;
     while Instant::now() < end {
@@ -34,7 +34,7 @@ pub(super) fn run(command: &mut Command, limit: Duration) -> io::Result<End> {
 }
 
 /// Waits until all that was started in `place` has ended, and ends it when it does not.
-pub(super) fn end_survivors(place: &Path) {
+pub(crate) fn end_survivors(place: &Path) {
     let end = Instant::now() + AFTERLIFE;
     while Instant::now() < end {
         if survivors(place).is_empty() {

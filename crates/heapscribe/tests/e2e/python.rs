@@ -1,49 +1,11 @@
-//! Python programs that say at each of their blocks which Python frames there are: the trace has the same, frame by
-//! frame, for each version that is installed.
+//! What a person sees of a recorded Python program: its lines, in place of functions of the interpreter.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use crate::support::interpreted::{Blocks, blocks_of, written_frame};
+use crate::support::python::{Python, newest};
 use crate::support::screens::holds_most;
-use crate::support::{Place, Report, Run, skip};
-
-/// An interpreter with the headers to build an extension for it.
-struct Python {
-    program: PathBuf,
-    include: String,
-}
-
-/// The minor versions whose frames are read.
-const MINORS: std::ops::RangeInclusive<u32> = 8..=14;
-
-fn pythons() -> Vec<Python> {
-    let home = std::env::var("HOME").unwrap_or_default();
-    let versions = fs::read_dir(Path::new(&home).join(".pyenv/versions")).into_iter().flatten().flatten();
-    let mut programs: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin/python3")).collect();
-    programs.push("/usr/bin/python3".into());
-    programs.sort();
-    let ask = "import sys, sysconfig; print(sys.version_info[1], sysconfig.get_paths()['include'])";
-    let known = |program: PathBuf| {
-        let said = Command::new(&program).args(["-c", ask]).output().ok()?;
-        let said = String::from_utf8(said.stdout).ok()?;
-        let (minor, include) = said.trim().split_once(' ')?;
-        let has_headers = Path::new(include).join("Python.h").exists();
-        (MINORS.contains(&minor.parse().ok()?) && has_headers)
-            .then(|| Python { program, include: include.to_owned() })
-    };
-    programs.into_iter().filter_map(known).collect()
-}
-
-/// One of them; says so when there is none.
-fn newest() -> Option<Python> {
-    let python = pythons().pop();
-    if python.is_none() {
-        skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    }
-    python
-}
+use crate::support::{Place, Report, Run};
 
 /// A run of one of the programs, recorded.
 fn recorded<'a>(place: &'a Place, python: &Python, program: &str, arguments: &[&Path]) -> Run<'a> {
@@ -52,52 +14,6 @@ fn recorded<'a>(place: &'a Place, python: &Python, program: &str, arguments: &[&
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     run
-}
-
-/// What the program has written.
-fn expected(notes: &Path) -> Blocks {
-    let mut blocks = Blocks::new();
-    for line in fs::read_to_string(notes).unwrap().lines() {
-        let mut parts = line.split('\t');
-        let (tid, size) = parts.next().unwrap().split_once(' ').unwrap();
-        let of_thread = blocks.entry(tid.parse().unwrap()).or_default();
-        of_thread.push((size.parse().unwrap(), parts.map(written_frame).collect()));
-    }
-    blocks
-}
-
-/// How many blocks there were.
-fn check(python: &Python) -> usize {
-    let place = Place::new();
-    place.library("python_oracle.c", "oracle.so", &["-O1", &format!("-I{}", python.include)]);
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/python_frames.py");
-    let notes = place.path("notes");
-    let run = Run::new(&place, &python.program).args([program.as_os_str()]).args(["20"]);
-    let run = run.env("ORACLE", &notes).env("PYTHONPATH", place.path("."));
-    let ended = run.recorded();
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!(Report::of(&run.trace()).dropped("interpreted_frames"), 0, "{:?}", python.program);
-    let (expected, recorded) = (expected(&notes), blocks_of("/oracle.so", &run.trace()));
-    assert_eq!(expected.keys().collect::<Vec<_>>(), recorded.keys().collect::<Vec<_>>());
-    for (tid, blocks) in &expected {
-        assert_eq!(blocks.len(), recorded[tid].len(), "{:?} thread {tid}", python.program);
-        for (number, (block, recorded)) in blocks.iter().zip(&recorded[tid]).enumerate() {
-            assert_eq!(block, recorded, "{:?} thread {tid}, block {number}", python.program);
-        }
-    }
-    expected.values().map(Vec::len).sum()
-}
-
-#[test]
-fn all_frames_are_those_of_the_interpreter() {
-    let pythons = pythons();
-    if pythons.is_empty() {
-        return skip(format_args!("no Python of 3.8 to 3.14 has its headers (apt-get install python3-dev)"));
-    }
-    for python in pythons {
-        let blocks = check(&python);
-        assert!(blocks > 3000, "{:?}: {blocks}", python.program);
-    }
 }
 
 /// A handler that keeps what it has sent is named on the first screen.

@@ -1,9 +1,13 @@
 import asyncio
 import functools
+import os
 import sys
 import threading
 
 import oracle
+
+if os.environ.get("ORACLE_BY") == "traceback":
+    import python_traceback
 
 count = 0
 

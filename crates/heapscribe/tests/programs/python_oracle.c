@@ -19,6 +19,8 @@ static PyFrameObject *PyFrame_GetBack(PyFrameObject *frame) {
 #endif
 
 static FILE *out;
+/* What is called in place of the walk below. */
+static PyObject *noter;
 
 static const char *text(PyObject *code, const char *name, PyObject **kept) {
     *kept = PyObject_GetAttrString(code, name);
@@ -30,7 +32,16 @@ static const char *text(PyObject *code, const char *name, PyObject **kept) {
 }
 
 static void say(size_t size) {
-    fprintf(out, "%ld %zu", (long)syscall(SYS_gettid), size);
+    long tid = syscall(SYS_gettid);
+    if (noter != NULL) {
+        Py_XDECREF(PyObject_CallFunction(noter, "ln", tid, (Py_ssize_t)size));
+        return;
+    }
+    /* Interpreters with locks of their own write at the same time: each line at once. */
+    char *line;
+    size_t length;
+    FILE *made = open_memstream(&line, &length);
+    fprintf(made, "%ld %zu", tid, size);
     PyFrameObject *frame = PyEval_GetFrame();
     Py_XINCREF(frame);
     while (frame != NULL) {
@@ -38,7 +49,7 @@ static void say(size_t size) {
         const char *name = text(code, "co_qualname", &kept);
         if (name == NULL)
             name = text(code, "co_name", &kept);
-        fprintf(out, "\t%s\x1f%s\x1f%d", name, text(code, "co_filename", &file), PyFrame_GetLineNumber(frame));
+        fprintf(made, "\t%s\x1f%s\x1f%d", name, text(code, "co_filename", &file), PyFrame_GetLineNumber(frame));
         Py_XDECREF(kept);
         Py_XDECREF(file);
         Py_DECREF(code);
@@ -46,7 +57,10 @@ static void say(size_t size) {
         Py_DECREF(frame);
         frame = back;
     }
-    fputc('\n', out);
+    fputc('\n', made);
+    fclose(made);
+    fwrite(line, 1, length, out);
+    free(line);
 }
 
 /* tag(size): a block of this size, freed at once. */
@@ -71,10 +85,33 @@ static PyObject *tag_unlocked(PyObject *self, PyObject *arg) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"tag", tag, METH_O, ""}, {"tag_unlocked", tag_unlocked, METH_O, ""}, {0}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "oracle", "", -1, methods};
+/* note_by(function): from now on it is called with the thread and the size, to write down the stack itself. */
+static PyObject *note_by(PyObject *self, PyObject *function) {
+    Py_INCREF(function);
+    noter = function;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"tag", tag, METH_O, ""},
+    {"tag_unlocked", tag_unlocked, METH_O, ""},
+    {"note_by", note_by, METH_O, ""},
+    {0},
+};
+/* Each interpreter of the process has a module of its own, and all write into one file. */
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0},
+};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "oracle", "", 0, methods, slots};
 
 PyMODINIT_FUNC PyInit_oracle(void) {
-    out = fopen(getenv("ORACLE"), "w");
-    return PyModule_Create(&module);
+    if (out == NULL)
+        out = fopen(getenv("ORACLE"), "w");
+    return PyModuleDef_Init(&module);
 }

@@ -10,7 +10,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::layout::{Chain, Shape, Shaped};
 use super::raw::{Place, RawFrame, Source};
-use super::read::Read;
+use super::read::{Page, Read};
 use crate::platform::lock::Held;
 use crate::platform::memory;
 use crate::unwind::{Frame, PathHash};
@@ -69,6 +69,8 @@ pub(crate) struct InterpretedFrames {
     entries: &'static mut [Entry],
     new: &'static mut [RawFrame],
     recent: &'static mut [Recent],
+    /// Where walks through the kernel copy what they read.
+    pub(crate) page: Option<&'static Page>,
     len: usize,
     /// How many of them have a frame and a hash.
     resolved: usize,

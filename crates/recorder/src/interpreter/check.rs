@@ -20,7 +20,7 @@ use super::layout::{
 };
 use super::offsets::{self, Without};
 use super::read::{Kernel, Read};
-use super::{met, php, possible};
+use super::{met, php, possible, v8};
 use crate::unwind::cfi;
 
 const NOTHING: u32 = 0;
@@ -84,9 +84,8 @@ fn set_state(next: u32) {
 }
 
 /// Interpreters whose frames are not read yet, by what programs embed them with, or debuggers know them by.
-const OTHERS: [(Language, &[u8]); 6] = [
+const OTHERS: [(Language, &[u8]); 5] = [
     (Language::PYTHON, b"pypy_main_startup"),
-    (Language::JAVASCRIPT, b"v8dbg_off_fp_function"),
     (Language::JAVA, b"JNI_CreateJavaVM"),
     (Language::RUBY, b"ruby_run_node"),
     (Language::PERL, b"Perl_runops_standard"),
@@ -100,6 +99,7 @@ pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
     let find = |name: &[u8]| loader.find_in_module_of(name, text.start as *const ());
     let Some(loop_code) = find(LOOP) else {
         php::check::meet(text, loader);
+        v8::check::meet(text, loader);
         for (language, _) in OTHERS.iter().filter(|(_, function)| find(function).is_some()) {
             met::note(*language, 0, FramesRead::LANGUAGE);
         }

@@ -18,13 +18,14 @@ use super::capture::Capture;
 use super::composed::{Interpreted, composed};
 use super::native::Native;
 use super::php::with_php;
+use super::v8::with_v8;
 use crate::interpreter::chain::{InterpretedFrames, Walked};
 use crate::interpreter::check::{self, Interpreter};
 use crate::interpreter::layout::{Chain, Known, Shaped};
 use crate::interpreter::met;
 use crate::interpreter::possible;
 use crate::interpreter::raw::Source;
-use crate::interpreter::read::{Direct, Kernel, Read};
+use crate::interpreter::read::{Direct, Kernel, Page, Paged, Read};
 use crate::state::{self, CachedStacks, Index, Session, Thread, words};
 use crate::unwind::{Frame, PathHash, Registers, Unwinder, process_rules};
 use crate::{modules, program};
@@ -55,9 +56,9 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     if id == StackId::UNKNOWN {
         return id;
     }
-    if possible::is_php() {
+    if possible::is_php() || possible::is_v8() {
         // SAFETY: the registers are the caller's.
-        let both = unsafe { caller.capture().and_then(|capture| with_php(&capture, native)) };
+        let both = unsafe { caller.capture().and_then(|capture| with_other(&capture, native)) };
         if both.is_some() || !possible::is_python() {
             return both.unwrap_or(id);
         }
@@ -71,15 +72,16 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     if thread_state == 0 {
         return id;
     }
-    // SAFETY: the registers are the caller's. Direct reads: the thread has the interpreter's lock, so that nobody frees
-    // its state, its frames or their code meanwhile; it is not in a signal handler that has interrupted their change.
+    // SAFETY: the registers are the caller's; the frames are the thread's own, and one hook at a time uses them. Direct
+    // reads: the thread has the interpreter's lock, so that nobody frees its state, its frames or their code meanwhile; it
+    // is not in a signal handler that has interrupted their change.
     unsafe {
         if !matches!(native, Native::Usual(_)) || !interpreter.has_lock(thread_state) {
-            return walked(
-                caller,
-                id,
-                of(interpreter, &interpreter.layout.shape, kernel, thread_state, session),
-            );
+            // Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000 blocks without the lock.
+            let frames = &mut *caller.thread.interpreted.get();
+            let read = Paged::new(kernel, Page::of_thread(&mut frames.page, &session.lock));
+            let source = of(interpreter, &interpreter.layout.shape, read, thread_state, session);
+            return walked(caller, id, source);
         }
         let read = Direct::new();
         match interpreter.shape {
@@ -89,6 +91,19 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
             Some(3) => number(caller, id, of(interpreter, Known::<3>, read, thread_state, session)),
             _ => number(caller, id, of(interpreter, &interpreter.layout.shape, read, thread_state, session)),
         }
+    }
+}
+
+/// The same of PHP or V8; `None` where there are no frames of these.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+unsafe fn with_other(capture: &Capture<'_>, native: Native) -> Option<StackId> {
+    // SAFETY: the registers are the caller's.
+    unsafe {
+        let php = if possible::is_php() { with_php(capture, native) } else { None };
+        php.or_else(|| if possible::is_v8() { with_v8(capture, native) } else { None })
     }
 }
 

@@ -275,7 +275,13 @@ impl CachedStack {
         self.slots.get(..self.len)?.get(index).map(|frame_slot| frame_slot.address)
     }
 
+    /// Frame `index`.
+    pub(crate) fn frame(&self, index: usize) -> Option<Frame> {
+        self.frames.get(..self.len)?.get(index).map(|cached| cached.frame)
+    }
+
     /// The path out from frame `index`.
+    #[inline(always)]
     pub(crate) fn hash(&self, index: usize) -> Option<PathHash> {
         self.frames.get(..self.len)?.get(index).map(|cached| cached.hash)
     }

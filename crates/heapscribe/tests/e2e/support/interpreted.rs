@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 
 use heapscribe_formats::{Scratch, Trace};
 use heapscribe_wire::definitions::Definition;
@@ -12,8 +13,8 @@ use heapscribe_wire::record::Event;
 
 /// Function, file and line; the innermost first.
 pub type Frames = Vec<(String, String, u32)>;
-/// By thread, the size and the interpreted frames of blocks, in their order.
-pub type Blocks = BTreeMap<u32, Vec<(u64, Frames)>>;
+/// By thread, the size and the interpreted frames of blocks, in their order. A million blocks have some thousand stacks.
+pub type Blocks = BTreeMap<u32, Vec<(u64, Rc<Frames>)>>;
 
 /// A node: the pc, or the function and line.
 enum Node {
@@ -74,7 +75,7 @@ pub fn blocks_of(library: &str, trace: &Path) -> Blocks {
     trace.definitions(trace.processes()[0].index, &mut scratch, define).unwrap();
     let mut chunks: Vec<_> = trace.chunks().iter().collect();
     chunks.sort_by_key(|chunk| (chunk.info.thread, chunk.info.sequence));
-    let mut blocks = Blocks::new();
+    let (mut blocks, mut stacks) = (Blocks::new(), HashMap::new());
     for entry in chunks {
         let tid = defined.tids[&entry.info.thread];
         let chunk = trace.load_chunk(entry, &mut scratch).unwrap();
@@ -82,7 +83,8 @@ pub fn blocks_of(library: &str, trace: &Path) -> Blocks {
             if let Event::Alloc { size_bytes, stack, .. } = *event
                 && (library.is_empty() || defined.is_of_library(stack))
             {
-                blocks.entry(tid).or_default().push((size_bytes, defined.frames(stack)));
+                let frames = stacks.entry(stack).or_insert_with(|| Rc::new(defined.frames(stack)));
+                blocks.entry(tid).or_default().push((size_bytes, frames.clone()));
             }
         };
         chunk.for_each(take).unwrap();
@@ -92,7 +94,9 @@ pub fn blocks_of(library: &str, trace: &Path) -> Blocks {
 
 /// Blocks of any caller with interpreted frames, of all threads.
 pub fn interpreted_blocks(trace: &Path) -> Vec<(u64, Frames)> {
-    blocks_of("", trace).into_values().flatten().filter(|(_, frames)| !frames.is_empty()).collect()
+    let blocks = blocks_of("", trace).into_values().flatten();
+    let owned = blocks.map(|(size_bytes, frames)| (size_bytes, Rc::unwrap_or_clone(frames)));
+    owned.filter(|(_, frames)| !frames.is_empty()).collect()
 }
 
 /// A frame as a program has written it down: name, file and line with a byte of 0x1f between.

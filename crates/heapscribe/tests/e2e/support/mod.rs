@@ -23,6 +23,7 @@ mod counts;
 pub mod heaps;
 pub mod interpreted;
 pub mod libraries;
+pub mod python;
 pub mod screens;
 mod skip;
 pub mod static_program;
