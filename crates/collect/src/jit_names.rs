@@ -15,8 +15,8 @@ pub(crate) struct JitNames {
     pid: u32,
     files: JitFiles,
     growth: Growth,
-    /// Whether its runtime says what code it makes.
-    has_names: bool,
+    /// Whether its runtime writes what code it makes.
+    has_files: bool,
     /// Whether chunks of stacks in no file came before that.
     has_passed: bool,
     moments: Moments,
@@ -35,7 +35,7 @@ impl JitNames {
             pid,
             files,
             growth,
-            has_names: false,
+            has_files: false,
             has_passed: false,
             moments,
             early: counter_and_ns(),
@@ -63,16 +63,16 @@ impl JitNames {
         if !self.moments.are_outside() {
             return;
         }
-        self.has_passed |= !self.has_names;
-        if self.has_names {
+        self.has_passed |= !self.has_files;
+        if self.has_files {
             self.moments.chunk(info, payload);
         }
     }
 
     /// Looks how long the perf map is, and whether there is a dump.
     pub(crate) fn look(&mut self) {
-        if !self.has_names && self.files.states(self.pid).iter().any(Option::is_some) {
-            self.has_names = true;
+        if !self.has_files && self.files.states(self.pid).iter().any(Option::is_some) {
+            self.has_files = true;
             // Events of these were not looked at.
             if self.has_passed {
                 self.moments.begin_late();
