@@ -121,10 +121,9 @@ fn met_first(
             Walked::Nothing => return Some(None),
             Walked::Unreadable => return None,
             Walked::New(index) => {
-                let (running, identity) = frames.running(index)?;
                 let (functions, definitions) = (&session.functions, &session.definitions);
-                let definer = Definer { functions, definitions, lock: &session.lock };
-                session.v8.define(source.kernel, source.v8, running, identity, definer)?;
+                let definer = Definer { functions, definitions, lock: &session.lock, kernel: source.kernel };
+                frames.define(index, source, definer)?;
                 frames.resolve(&session.v8)
             }
             Walked::NoRoom => {

@@ -17,7 +17,7 @@ use heapscribe_wire::language::Language;
 use super::function::Function;
 use super::heap::Heap;
 use super::layout::{Constants, Layout, V8};
-use super::location::Bytecode;
+use super::location::{Bytecode, code_of};
 use super::native_stack::NativeStack;
 use super::positions::{Bounds, Encoding, fits};
 use super::running::{Kind, Running};
@@ -154,7 +154,8 @@ fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
         let Some(pointer) = source.frame_pointer(index) else { continue };
         let Some(running) = source.running_anew(index, pointer) else { continue };
         let heap = Heap { read: source.kernel, layout: &source.v8.layout };
-        let bytecode = match (running.kind, Bytecode::of(&heap, running)) {
+        let code = code_of(&heap, source.kernel, running);
+        let bytecode = match (running.kind, Bytecode::of(&heap, running, code)) {
             (_, Some(bytecode)) => bytecode,
             (Kind::Interpreted, None) => return Err(Unchecked::Other),
             _ => continue,

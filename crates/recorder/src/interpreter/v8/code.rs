@@ -6,10 +6,10 @@
 //! Neither a function nor what it shares leads to all of its code: not to that which has replaced a running loop.
 
 use super::heap::{Heap, is_object};
-use crate::interpreter::read::Read;
+use crate::interpreter::read::{Kernel, Read};
 
 /// No function's code is larger, and instructions begin at such addresses.
-const CODE_BYTES_MAX: usize = 1 << 20;
+const CODE_BYTES_MAX: usize = 1 << 18;
 const ALIGNMENT: usize = 32;
 /// Addresses that are looked at together.
 const STEP: usize = 16;
@@ -28,20 +28,19 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The code that `pc` lies in.
-    pub(super) fn find<R: Read>(heap: &Heap<'_, R>, pc: usize) -> Option<Code> {
+    /// The code that `pc` lies in. What lies before it is read by the kernel: there may be nothing.
+    pub(super) fn find<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, pc: usize) -> Option<Code> {
         let last = pc & !(ALIGNMENT - 1);
         for block in (0..CODE_BYTES_MAX).step_by(STEP * ALIGNMENT) {
             let mut bytes = [0; STEP * ALIGNMENT];
             let lowest = last.wrapping_sub(block).wrapping_sub((STEP - 1) * ALIGNMENT);
-            if !heap.read.bytes(lowest.wrapping_sub(heap.layout.code_header), &mut bytes) {
+            if !kernel.bytes(lowest.wrapping_sub(heap.layout.code_header), &mut bytes) {
                 return None;
             }
             for (index, part) in bytes.chunks_exact(ALIGNMENT).enumerate().rev() {
-                let map = part.first_chunk().map_or(0, |word| usize::from_ne_bytes(*word));
                 let start = lowest.wrapping_add(index * ALIGNMENT);
-                if is_object(map)
-                    && let Some(code) = Code::at(heap, start)
+                if has_header(part)
+                    && let Some(code) = Code::at(heap, kernel, start)
                 {
                     return Some(code);
                 }
@@ -50,9 +49,10 @@ impl Code {
         None
     }
 
-    /// The code whose instructions begin here.
-    fn at<R: Read>(heap: &Heap<'_, R>, start: usize) -> Option<Code> {
+    /// The code whose instructions begin here. What looks like its header may be instructions.
+    fn at<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, start: usize) -> Option<Code> {
         let layout = heap.layout;
+        let heap = Heap { read: kernel, layout };
         let header = start.wrapping_sub(layout.code_header).wrapping_add(1);
         let kind = heap.kind(header)?;
         if kind == layout.types.code && !layout.has_instructions_apart() {
@@ -72,4 +72,10 @@ impl Code {
         let first = heap.layout.code_parts;
         Some([heap.field(self.object, first)?, heap.field(self.object, first + 8)?])
     }
+}
+
+/// Whether these bytes begin as a header does: with two objects.
+fn has_header(bytes: &[u8]) -> bool {
+    let words = bytes.chunks_exact(8).take(2);
+    words.into_iter().all(|word| word.first().is_some_and(|byte| is_object(usize::from(*byte))))
 }

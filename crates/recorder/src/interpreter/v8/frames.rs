@@ -6,7 +6,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::heap::Heap;
 use super::layout::SHARED_CODE;
-use super::names::V8Functions;
+use super::names::{Definer, V8Functions};
 use super::native_stack::NativeStack;
 use super::running::{Kind, Running};
 use crate::interpreter::chain::Walked;
@@ -107,9 +107,7 @@ impl JsFrames {
     /// Looks at what each frame runs.
     #[inline(always)]
     fn look(&mut self, source: &NativeStack<'_>) -> Walked {
-        // SAFETY: what a frame of the calling thread runs is alive, and nobody frees it meanwhile: it is this thread that
-        // collects what its frames do not hold, and only after it has updated them.
-        let heap = Heap { read: unsafe { Direct::new() }, layout: &source.v8.layout };
+        let heap = heap(source);
         let mut resolved = self.resolved;
         for (at, entry) in self.entries.iter_mut().take(self.len).enumerate() {
             let pointer = source.stack.slot_before(entry.index).wrapping_sub(8);
@@ -152,10 +150,12 @@ impl JsFrames {
         Walked::Known(hash)
     }
 
-    /// What a frame runs, and what that is known by.
-    pub(crate) fn running(&self, index: usize) -> Option<(Running, u64)> {
+    /// Defines a frame that is met for the first time. `None` when it cannot be read, or there is no room.
+    #[cold]
+    pub(crate) fn define(&self, index: usize, source: &NativeStack<'_>, definer: Definer<'_>) -> Option<()> {
         let entry = self.entries.get(..self.len)?.get(index)?;
-        Some((entry.running, entry.identity))
+        let (functions, encoding) = (source.functions, source.v8.encoding);
+        functions.define(&heap(source), encoding, entry.running, entry.identity, definer)
     }
 
     /// How many frames there are.
@@ -180,6 +180,14 @@ impl JsFrames {
         let inlined = compiled.and_then(|entry| functions.inlined(entry.identity));
         inlined.into_iter().flatten().chain(entry.map(|entry| entry.frame))
     }
+}
+
+/// What the frames of a stack lead to.
+#[inline(always)]
+fn heap<'a>(source: &NativeStack<'a>) -> Heap<'a, Direct> {
+    // SAFETY: what a frame of the calling thread runs is alive, and nobody frees it meanwhile: it is this thread that
+    // collects what its frames do not hold, and only after it has updated them.
+    Heap { read: unsafe { Direct::new() }, layout: &source.v8.layout }
 }
 
 /// What a frame runs, with what it is known by: the function's own part, its name or scope, its script, its code and where

@@ -3,12 +3,11 @@
 use super::baseline;
 use super::code::Code;
 use super::heap::{Heap, small_integer};
-use super::layout::V8;
 use super::optimized::{Inlined, inlined};
 use super::positions::{Encoding, position_at};
 use super::running::{Kind, Running};
 use crate::interpreter::byte_reader::ByteReader;
-use crate::interpreter::read::Read;
+use crate::interpreter::read::{Kernel, Read};
 
 /// The place of a frame, and of the functions that are inlined there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,14 +20,24 @@ pub(super) struct Location {
 
 impl Location {
     /// The location of what a frame runs.
-    pub(super) fn of<R: Read>(heap: &Heap<'_, R>, v8: &V8, running: Running) -> Location {
-        if let Some(bytecode) = Bytecode::of(heap, running) {
-            return Location { position: bytecode.position(heap, v8.encoding), ..Location::default() };
+    pub(super) fn of<R: Read>(
+        heap: &Heap<'_, R>,
+        encoding: Encoding,
+        kernel: Kernel,
+        running: Running,
+    ) -> Location {
+        let code = code_of(heap, kernel, running);
+        if let Some(bytecode) = Bytecode::of(heap, running, code) {
+            return Location { position: bytecode.position(heap, encoding), ..Location::default() };
         }
-        let code = (running.kind == Kind::Compiled).then(|| Code::find(heap, running.at)).flatten();
-        let found = code.and_then(|code| inlined(heap, v8.encoding, code, running.at));
+        let found = code.and_then(|code| inlined(heap, encoding, code, running.at));
         found.map_or(Location::default(), |inlined| Location { position: Some(inlined.position), inlined })
     }
+}
+
+/// The code that was compiled for a frame; `None` of interpreted code.
+pub(super) fn code_of<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, running: Running) -> Option<Code> {
+    (running.kind == Kind::Compiled).then(|| Code::find(heap, kernel, running.at)).flatten()
 }
 
 /// A bytecode of a function.
@@ -42,12 +51,12 @@ pub(super) struct Bytecode {
 
 impl Bytecode {
     /// The bytecode that a frame is at; `None` of optimized code.
-    pub(super) fn of<R: Read>(heap: &Heap<'_, R>, running: Running) -> Option<Bytecode> {
+    pub(super) fn of<R: Read>(heap: &Heap<'_, R>, running: Running, code: Option<Code>) -> Option<Bytecode> {
         let (array, offset) = match running.kind {
             Kind::Interpreted => {
                 (running.code, small_integer(running.at)?.checked_sub(heap.layout.header_bytes)?)
             }
-            _ => baseline::bytecode(heap, Code::find(heap, running.at)?, running.at)?,
+            _ => baseline::bytecode(heap, code?, running.at)?,
         };
         Some(Bytecode { array, offset })
     }

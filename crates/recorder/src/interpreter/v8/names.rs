@@ -1,16 +1,16 @@
 //! What is known of V8's frames, and the definition of those that are met for the first time.
 
 use super::function::Function;
-use super::heap::Heap;
-use super::layout::V8;
+use super::heap::{Heap, is_object};
 use super::location::Location;
 use super::optimized::DEPTH_MAX;
+use super::positions::Encoding;
 use super::running::{Kind, Running};
 use super::source::Lines;
 use crate::definitions::DefinitionWriter;
 use crate::interpreter::functions::Functions;
 use crate::interpreter::map::Map;
-use crate::interpreter::read::Read;
+use crate::interpreter::read::{Kernel, Read};
 use crate::interpreter::word_hash::hash;
 use crate::platform::lock::{Held, Lock};
 use crate::unwind::Frame;
@@ -38,6 +38,7 @@ pub(crate) struct Definer<'a> {
     pub functions: &'a Functions,
     pub definitions: &'a DefinitionWriter,
     pub lock: &'a Lock,
+    pub kernel: Kernel,
 }
 
 impl V8Functions {
@@ -69,26 +70,28 @@ impl V8Functions {
 
     /// Defines a frame that is met for the first time. `None` when it cannot be read, or there is no room.
     #[cold]
-    pub(crate) fn define<R: Read>(
+    pub(super) fn define<R: Read>(
         &self,
-        read: R,
-        v8: &V8,
+        heap: &Heap<'_, R>,
+        encoding: Encoding,
         running: Running,
         identity: u64,
         definer: Definer<'_>,
     ) -> Option<()> {
         let held = definer.lock.hold()?;
-        let heap = Heap { read, layout: &v8.layout };
-        let function = Function::read(&heap, running.function)?;
-        let Location { position, inlined } = Location::of(&heap, v8, running);
-        let frame = self.frame_of(&heap, function, position, definer, &held)?;
+        let function = Function::read(heap, running.function)?;
+        // What V8 brings itself has no source.
+        let is_of_script = is_object(function.script);
+        let location = is_of_script.then(|| Location::of(heap, encoding, definer.kernel, running));
+        let Location { position, inlined } = location.unwrap_or_default();
+        let frame = self.frame_of(heap, function, position, definer, &held)?;
         self.frames.set(identity, frame.to_bits(), &held).then_some(())?;
         if running.kind == Kind::Interpreted {
             return Some(());
         }
         for (number, (shared, position)) in inlined.functions.iter().take(inlined.count).enumerate() {
-            let function = Function::of_shared(&heap, *shared)?;
-            let frame = self.frame_of(&heap, function, Some(*position), definer, &held)?;
+            let function = Function::of_shared(heap, *shared)?;
+            let frame = self.frame_of(heap, function, Some(*position), definer, &held)?;
             self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
         }
         self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())

@@ -13,7 +13,7 @@ use crate::platform::lock::Held;
 /// Stretches whose first lines are kept.
 const STRETCHES: usize = 1 << 16;
 /// Characters of a stretch.
-const STRETCH: usize = 1 << 14;
+const STRETCH: usize = 1 << 12;
 const CHUNK_BYTES: usize = 512;
 /// No line is beyond.
 const LINES_MAX: usize = 1 << 24;
