@@ -62,7 +62,18 @@ pub fn packages_or_skip(python: &Python, package: &str) -> Option<PathBuf> {
         return Some(PathBuf::new());
     }
     let mut pip = Command::new(&python.program);
-    pip.args(["-m", "pip", "install", "-q", "--no-input", "--only-binary", ":all:", "--target"]);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-input",
+        "--retries",
+        "1",
+        "--only-binary",
+        ":all:",
+        "--target",
+    ]);
     pip.arg(&packages).arg(package).stdout(Stdio::null()).stderr(Stdio::null());
     if has(&packages) || pip.status().is_ok_and(|status| status.success()) && has(&packages) {
         return Some(packages);
