@@ -113,6 +113,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/interpreter/check.rs",
     "recorder/src/interpreter/code.rs",
     "recorder/src/interpreter/map.rs",
+    "recorder/src/interpreter/pages.rs",
     "recorder/src/interpreter/php/calls.rs",
     "recorder/src/interpreter/php/chain.rs",
     "recorder/src/interpreter/php/check.rs",

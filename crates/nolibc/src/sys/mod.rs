@@ -25,7 +25,7 @@ pub use memory::{
     Advice, ProgramCall, advise, for_program, map_again, map_private, map_private_over, protect_none,
     protect_read, protect_read_write, unmap,
 };
-pub use own_memory::{is_writable, read_own};
+pub use own_memory::{PAGES_MAX, is_writable, read_own, read_own_pages};
 pub use path::{has_attribute, stat_path, symlink, unlink};
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns,

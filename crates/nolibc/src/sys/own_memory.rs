@@ -22,6 +22,21 @@ pub fn read_own(pid: u32, address: usize, to: &mut [u8]) -> Result<(), Errno> {
     if read == to.len() { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
+/// Pages that are read by one call, at most.
+pub const PAGES_MAX: usize = 8;
+
+/// Fills each page of `to` with the bytes from the address beside it on, up to the first that are not all there: how many
+/// pages.
+pub fn read_own_pages(pid: u32, addresses: &[usize; PAGES_MAX], to: &mut [[u8; 4096]]) -> usize {
+    let pages = to.len().min(PAGES_MAX);
+    let remote = addresses.map(|address| part(address, 4096));
+    let local = part(to.as_mut_ptr() as usize, 4096 * pages);
+    let arguments = [pid as usize, &raw const local as usize, 1, &raw const remote as usize, pages, 0];
+    // SAFETY: the kernel writes into `to` alone, and checks the other ranges.
+    let read = unsafe { call(number::PROCESS_VM_READV, arguments) };
+    read.map_or(0, |bytes| bytes / 4096)
+}
+
 /// Writes one word over itself, to learn whether it may be written: not into pages that are read only. False when it was
 /// another by then, or there is none.
 pub fn is_writable(pid: u32, address: usize) -> bool {

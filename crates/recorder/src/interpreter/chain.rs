@@ -8,9 +8,10 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::layout::{Chain, Shape, Shaped};
+use super::layout::Shaped;
+use super::pages::Pages;
 use super::raw::{Place, RawFrame, Source};
-use super::read::{Page, Read};
+use super::read::Read;
 use crate::platform::lock::Held;
 use crate::platform::memory;
 use crate::unwind::{Frame, PathHash};
@@ -27,8 +28,8 @@ const RECENT: usize = 256;
 
 /// A frame of a chain.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    raw: RawFrame,
+pub(super) struct Entry {
+    pub(super) raw: RawFrame,
     /// All zero while it is not known.
     frame: Frame,
     /// The path out from here.
@@ -36,7 +37,7 @@ struct Entry {
     /// Of when the frame is: it holds while no known code object was freed.
     generation: u32,
     /// An address in the stack frame of the call that runs it; worked out for new stacks only.
-    call: usize,
+    pub(super) call: usize,
 }
 
 /// An instruction, and what its frame was in a generation.
@@ -66,12 +67,12 @@ pub(crate) enum Walked {
 /// The frames of a thread, the outermost first.
 #[derive(Debug, Default)]
 pub(crate) struct InterpretedFrames {
-    entries: &'static mut [Entry],
+    pub(super) entries: &'static mut [Entry],
     new: &'static mut [RawFrame],
     recent: &'static mut [Recent],
     /// Where walks through the kernel copy what they read.
-    pub(crate) page: Option<&'static Page>,
-    len: usize,
+    pub(crate) pages: Option<&'static Pages>,
+    pub(super) len: usize,
     /// How many of them have a frame and a hash.
     resolved: usize,
     generation: u32,
@@ -309,41 +310,6 @@ impl InterpretedFrames {
             (entry.frame, entry.generation) = (frame, self.generation);
         }
         self.resolve(source)
-    }
-
-    /// Works out which call runs each frame. False when the calls are not as many as the frames say.
-    #[cold]
-    pub(crate) fn find_calls<R: Read, S: Shaped>(&mut self, source: Source<'_, R, S>) -> bool {
-        let Source { read, shape, thread_state, .. } = source;
-        let Shape { thread: fields, chain, .. } = shape.shape();
-        let mut call = match chain {
-            Chain::Unrecorded => return true,
-            Chain::Shims => 0,
-            _ => read.word(thread_state.wrapping_add(fields.record)).unwrap_or(0),
-        };
-        let mut starts = 0;
-        for index in (0..self.len).rev() {
-            // Once for each call: for each frame, `test_json` of CPython 3.13 took minutes at its deepest.
-            if chain == Chain::Shims && starts == 0 {
-                let inner = self.entries.get(..=index).unwrap_or_default();
-                let shim = inner.iter().rev().find(|entry| entry.raw.place(chain) == Place::Shim);
-                call = shim.map_or(0, |entry| entry.raw.frame);
-                starts = 1;
-            }
-            let Some(entry) = self.entries.get_mut(index) else { break };
-            entry.call = call;
-            if call == 0 {
-                return false;
-            }
-            match entry.raw.place(chain) {
-                Place::Inner => {}
-                Place::Shim => starts = 0,
-                Place::Outermost => {
-                    call = read.word(call.wrapping_add(fields.record_previous)).unwrap_or(0);
-                }
-            }
-        }
-        true
     }
 }
 

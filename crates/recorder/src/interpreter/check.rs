@@ -20,6 +20,7 @@ use super::layout::{
 };
 use super::offsets::{self, Without};
 use super::read::{Kernel, Read};
+use super::symbols::{FIRST_WITH, OTHERS};
 use super::{met, php, possible, v8};
 use crate::unwind::cfi;
 
@@ -82,15 +83,6 @@ fn set_state(next: u32) {
     STATE.store(next, Ordering::Release);
     possible::set(possible::PYTHON, next != REFUSED);
 }
-
-/// Interpreters whose frames are not read yet, by what programs embed them with, or debuggers know them by.
-const OTHERS: [(Language, &[u8]); 5] = [
-    (Language::PYTHON, b"pypy_main_startup"),
-    (Language::JAVA, b"JNI_CreateJavaVM"),
-    (Language::RUBY, b"ruby_run_node"),
-    (Language::PERL, b"Perl_runops_standard"),
-    (Language::LUA, b"lua_pcallk"),
-];
 
 /// A module that stacks are found to run through: is it an interpreter?
 #[cold]
@@ -173,15 +165,6 @@ fn code_of(text: &ModuleText, function: usize) -> (usize, usize) {
     let code = segment.and_then(|segment| cfi::code_at(segment, text.eh_frame_hdr, function));
     code.map_or((0, 0), |code| (code.start, code.end))
 }
-
-/// Functions that a version was the first to have, from the newest on; later ones say their version.
-const FIRST_WITH: [(&[u8], u32); 5] = [
-    (b"Py_Is", 0x30a),
-    (b"PyObject_GC_IsTracked", 0x309),
-    (b"PyCode_NewWithPosOnlyArgs", 0x308),
-    (b"PyImport_GetModule", 0x307),
-    (b"PyOS_FSPath", 0x306),
-];
 
 /// The interpreter whose frames can be read, checked by this capture if need be. `free_code` is called before a code
 /// object is freed.
@@ -268,11 +251,34 @@ impl Interpreter {
         state
     }
 
-    /// The state of the calling thread; 0: it has none.
+    /// The state of the calling thread; 0: it has none. `None` when it is not known which of several interpreters it runs.
     #[inline(always)]
-    pub(crate) fn thread_state(&self, thread_pointer: usize) -> usize {
+    pub(crate) fn thread_state(&self, thread_pointer: usize, kernel: Kernel) -> Option<usize> {
         // SAFETY: one of the words for keys in the thread's own control block, by `check`.
-        unsafe { (thread_pointer.wrapping_add(self.slot) as *const usize).read_volatile() }
+        let state = unsafe { (thread_pointer.wrapping_add(self.slot) as *const usize).read_volatile() };
+        if self.is_taken != 0 || state == 0 || !self.has_others() {
+            return Some(state);
+        }
+        self.holder_if_ours(thread_pointer, kernel)
+    }
+
+    /// Whether there are other interpreters than the main one, up to 3.11.
+    #[inline(always)]
+    fn has_others(&self) -> bool {
+        let main = self.runtime.wrapping_add(self.layout.runtime.main);
+        // SAFETY: words of the interpreter's own state, in a module that stays.
+        unsafe {
+            (main as *const usize).read_volatile() != (main.wrapping_sub(8) as *const usize).read_volatile()
+        }
+    }
+
+    /// Up to 3.11 a thread has the first of its states under the key, whichever interpreter it runs. While it has the lock
+    /// that they share, its state is known to be the holder.
+    #[cold]
+    fn holder_if_ours(&self, thread_pointer: usize, kernel: Kernel) -> Option<usize> {
+        let holder = kernel.word(self.holder).filter(|holder| *holder != 0)?;
+        let thread = kernel.word(holder.wrapping_add(self.layout.runtime.thread));
+        (thread == Some(thread_pointer)).then_some(holder)
     }
 
     /// Whether the thread of this state has the interpreter's lock.

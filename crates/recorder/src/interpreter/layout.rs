@@ -75,7 +75,7 @@ pub(crate) struct RuntimeFields {
     pub key: usize,
     /// Up to 3.11: the thread that has the lock.
     pub holder: usize,
-    /// The main interpreter.
+    /// The main interpreter; up to 3.11 the newest one is in the word before it.
     pub main: usize,
     /// In an interpreter: its lock; 0 up to 3.11.
     pub lock: usize,

@@ -16,6 +16,7 @@
 //! What it refuses: to follow more than a bounded number of frames, and to believe a code object that is being freed.
 
 mod byte_reader;
+mod calls;
 pub(crate) mod chain;
 pub(crate) mod check;
 mod code;
@@ -25,10 +26,12 @@ mod lines;
 mod map;
 pub(crate) mod met;
 mod offsets;
+pub(crate) mod pages;
 pub(crate) mod php;
 pub(crate) mod possible;
 pub(crate) mod raw;
 pub(crate) mod read;
+mod symbols;
 mod text;
 pub(crate) mod v8;
 mod word_hash;

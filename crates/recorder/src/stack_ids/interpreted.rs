@@ -23,11 +23,12 @@ use crate::interpreter::chain::{InterpretedFrames, Walked};
 use crate::interpreter::check::{self, Interpreter};
 use crate::interpreter::layout::{Chain, Known, Shaped};
 use crate::interpreter::met;
+use crate::interpreter::pages::{Paged, Pages};
 use crate::interpreter::possible;
 use crate::interpreter::raw::Source;
-use crate::interpreter::read::{Direct, Kernel, Page, Paged, Read};
+use crate::interpreter::read::{Direct, Kernel, Read};
 use crate::state::{self, CachedStacks, Index, Session, Thread, words};
-use crate::unwind::{Frame, PathHash, Registers, Unwinder, process_rules};
+use crate::unwind::{Frame, PathHash, Registers, StackRange, Unwinder, process_rules};
 use crate::{modules, program};
 
 /// Whose stack it is.
@@ -68,7 +69,10 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
         met::define(&session.interpreters, &session.definitions, &session.lock);
         return id;
     };
-    let thread_state = interpreter.thread_state(pointer);
+    let Some(thread_state) = interpreter.thread_state(pointer, kernel) else {
+        session.head.count_loss(LossReason::InterpretedFrames);
+        return id;
+    };
     if thread_state == 0 {
         return id;
     }
@@ -77,9 +81,7 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     // is not in a signal handler that has interrupted their change.
     unsafe {
         if !matches!(native, Native::Usual(_)) || !interpreter.has_lock(thread_state) {
-            // Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000 blocks without the lock.
-            let frames = &mut *caller.thread.interpreted.get();
-            let read = Paged::new(kernel, Page::of_thread(&mut frames.page, &session.lock));
+            let read = through_kernel(caller, kernel);
             let source = of(interpreter, &interpreter.layout.shape, read, thread_state, session);
             return walked(caller, id, source);
         }
@@ -104,6 +106,23 @@ unsafe fn with_other(capture: &Capture<'_>, native: Native) -> Option<StackId> {
     unsafe {
         let php = if possible::is_php() { with_php(capture, native) } else { None };
         php.or_else(|| if possible::is_v8() { with_v8(capture, native) } else { None })
+    }
+}
+
+/// How to read what another thread may free. Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000
+/// blocks without the lock.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+unsafe fn through_kernel(caller: &Caller<'_>, kernel: Kernel) -> Paged {
+    let sp = caller.registers.sp;
+    let stack = caller.thread.stack.get().filter(|stack| stack.contains(sp));
+    let own = StackRange { lo: sp, hi: stack.map_or(sp, |stack| stack.hi) };
+    // SAFETY: the frames are the thread's own, and one hook at a time uses them. Own: from the hook's caller on, which is
+    // still active, the thread's stack is in use.
+    unsafe {
+        let frames = &mut *caller.thread.interpreted.get();
+        Paged::new(kernel, Pages::of_thread(&mut frames.pages, &caller.session.lock), own)
     }
 }
 

@@ -13,8 +13,10 @@ use heapscribe_wire::record::Event;
 
 /// Function, file and line; the innermost first.
 pub type Frames = Vec<(String, String, u32)>;
-/// By thread, the size and the interpreted frames of blocks, in their order. A million blocks have some thousand stacks.
-pub type Blocks = BTreeMap<u32, Vec<(u64, Rc<Frames>)>>;
+/// Its size and its interpreted frames: a million blocks have some thousand stacks.
+pub type Block = (u64, Rc<Frames>);
+/// By thread, its blocks in their order.
+pub type Blocks = BTreeMap<u32, Vec<Block>>;
 
 /// A node: the pc, or the function and line.
 enum Node {
