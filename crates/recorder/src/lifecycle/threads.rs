@@ -54,6 +54,8 @@ fn begin(thread: &Thread, tid: u32, session: &Session) {
     unsafe {
         (*thread.stacks.get()).forget();
         (*thread.interpreted.get()).forget();
+        (*thread.php.get()).end();
+        (*thread.v8.get()).forget();
     }
     thread.named_modules.clear();
     thread.regions.clear();

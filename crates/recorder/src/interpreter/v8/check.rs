@@ -155,7 +155,7 @@ fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
         let Some(running) = source.running_anew(index, pointer) else { continue };
         let heap = Heap { read: source.kernel, layout: &source.v8.layout };
         let code = code_of(&heap, source.kernel, running);
-        let bytecode = match (running.kind, Bytecode::of(&heap, running, code)) {
+        let bytecode = match (running.kind, Bytecode::of(&heap, source.kernel, running, code)) {
             (_, Some(bytecode)) => bytecode,
             (Kind::Interpreted, None) => return Err(Unchecked::Other),
             _ => continue,
@@ -177,9 +177,6 @@ fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
 fn encodings(heap: &Heap<'_, Kernel>, running: Running, bytecode: Bytecode) -> Option<[bool; 2]> {
     let function = Function::read(heap, running.function)?;
     let scope = function.scope.filter(|_| function.script != 0)?;
-    if heap.kind(bytecode.array)? != heap.layout.types.bytecodes {
-        return None;
-    }
     let (_, length) = heap.bytes(bytecode.array)?;
     let (at, bytes) = heap.bytes(heap.field(bytecode.array, heap.layout.positions)?)?;
     let bounds = Bounds { length: length as i64, start: scope.start, end: scope.end };

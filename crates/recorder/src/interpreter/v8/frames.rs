@@ -49,13 +49,18 @@ pub(crate) struct JsFrames {
 }
 
 impl JsFrames {
+    /// Forgets all frames.
+    pub(crate) fn forget(&mut self) {
+        (self.len, self.resolved, self.scanned) = (0, 0, 0);
+    }
+
     /// Makes more room. False when there is enough for the deepest, or no memory.
     #[cold]
     pub(crate) fn grow(&mut self, held: &Held<'_>) -> bool {
         let frames = (self.entries.len() * GROWTH).max(FRAMES_AT_FIRST);
         let place = (frames <= FRAMES_MAX).then(|| memory::alloc(frames * size_of::<Entry>(), held));
         let Some(place) = place.flatten() else { return false };
-        (self.len, self.resolved, self.scanned) = (0, 0, 0);
+        self.forget();
         // SAFETY: new zeroed memory, aligned to 64, which stays and is this list's alone; zero is valid for integers and
         // for the first variant of `Kind`.
         self.entries = unsafe { core::slice::from_raw_parts_mut(place.as_ptr().cast(), frames) };
@@ -112,7 +117,9 @@ impl JsFrames {
         for (at, entry) in self.entries.iter_mut().take(self.len).enumerate() {
             let pointer = source.stack.slot_before(entry.index).wrapping_sub(8);
             let Running { kind, at: pc, .. } = entry.running;
-            if !NativeStack::has_arguments(pointer) {
+            if !NativeStack::may_run_function(pointer) {
+                // Other code is where one of a function was.
+                self.forget();
                 return Walked::Unreadable;
             }
             let running = source.running(kind, pc, pointer);

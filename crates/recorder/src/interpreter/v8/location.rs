@@ -27,7 +27,7 @@ impl Location {
         running: Running,
     ) -> Location {
         let code = code_of(heap, kernel, running);
-        if let Some(bytecode) = Bytecode::of(heap, running, code) {
+        if let Some(bytecode) = Bytecode::of(heap, kernel, running, code) {
             return Location { position: bytecode.position(heap, encoding), ..Location::default() };
         }
         let found = code.and_then(|code| inlined(heap, encoding, code, running.at));
@@ -50,15 +50,22 @@ pub(super) struct Bytecode {
 }
 
 impl Bytecode {
-    /// The bytecode that a frame is at; `None` of optimized code.
-    pub(super) fn of<R: Read>(heap: &Heap<'_, R>, running: Running, code: Option<Code>) -> Option<Bytecode> {
+    /// The bytecode that a frame is at; `None` of optimized code. Functions may have an interpreter of their own, whose place
+    /// other code takes one day: what its frame has there instead is read by the kernel.
+    pub(super) fn of<R: Read>(
+        heap: &Heap<'_, R>,
+        kernel: Kernel,
+        running: Running,
+        code: Option<Code>,
+    ) -> Option<Bytecode> {
         let (array, offset) = match running.kind {
             Kind::Interpreted => {
                 (running.code, small_integer(running.at)?.checked_sub(heap.layout.header_bytes)?)
             }
             _ => baseline::bytecode(heap, code?, running.at)?,
         };
-        Some(Bytecode { array, offset })
+        let kind = Heap { read: kernel, layout: heap.layout }.kind(array)?;
+        (kind == heap.layout.types.bytecodes).then_some(Bytecode { array, offset })
     }
 
     /// Its position in the source; `None` where there are no positions.

@@ -53,7 +53,7 @@ impl NativeStack<'_> {
     /// Whether there is a number of arguments where all frames that run a function have one. A builtin function that runs none
     /// may have a function of another frame's where these have theirs: it saved it there.
     #[inline(always)]
-    pub(super) fn has_arguments(pointer: usize) -> bool {
+    fn has_arguments(pointer: usize) -> bool {
         (1..ARGUMENTS_MAX).contains(&Self::word(pointer, ARGUMENTS))
     }
 
@@ -87,7 +87,8 @@ impl NativeStack<'_> {
     }
 
     /// Whether a frame has a context and a function. Of other code it has a small integer in place of the context, its type.
-    fn may_run_function(pointer: usize) -> bool {
+    #[inline(always)]
+    pub(super) fn may_run_function(pointer: usize) -> bool {
         let is_possible = is_object(Self::word(pointer, CONTEXT)) && is_object(Self::word(pointer, FUNCTION));
         is_possible && Self::has_arguments(pointer)
     }
