@@ -543,8 +543,10 @@ def read_definitions(block, state, names):
             f.varint(), f.varint()
             state[0] += 1
             names["interpreted"] += 1
-        elif tag == 10:
+        elif tag in (10, 0x1a):
             f.varint(), f.varint(), f.varint(), f.varint()
+            if tag == 0x1a:
+                f.varint()
             names["code"] += 1
         elif tag in (11, 0x1b):
             f.varint(), f.varint(), f.varint()

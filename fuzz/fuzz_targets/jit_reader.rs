@@ -16,8 +16,9 @@ fn check(pieces: &[JitCode]) {
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     check(&perf_map::read(bytes).0);
-    let (pieces, problem) = jit_dump::read(bytes);
-    check(&pieces);
-    assert!(problem.is_none_or(|(at, _)| at <= bytes.len() as u64));
+    let dump = jit_dump::read(bytes);
+    check(&dump.code);
+    assert!(dump.code.is_sorted_by_key(|piece| piece.made));
+    assert!(dump.problem.is_none_or(|(at, _)| at <= bytes.len() as u64));
     black_box(function(&String::from_utf8_lossy(bytes)));
 });

@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Corpus(CorpusArgs),
     /// Throughput of programs of several threads
     Threads(ThreadsArgs),
+    /// What frames of Python and PHP in stacks cost
+    Interpreters(InterpretersArgs),
     /// ns of a single call, by depth of the stack and fresh frames, and of an event
     Micro(MicroArgs),
     /// Instructions of a single call, counted by callgrind
@@ -40,6 +42,11 @@ pub(crate) enum Command {
     HeapSoak(HeapSoakArgs),
     /// Making the index of a large trace, and questions about its ranges
     Ranges(RangesArgs),
+    /// Names of addresses: heapscribe's symbolizer, llvm-symbolizer, addr2line
+    Symbols(SymbolsArgs),
+    /// One run of `symbols`, which starts it
+    #[command(hide = true)]
+    SymbolWork(SymbolWorkArgs),
     /// All of what recording costs, as one page of Markdown
     Results(ResultsArgs),
 }
@@ -66,6 +73,35 @@ pub(crate) struct RangesArgs {
     /// Memory for making the index, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub(crate) memory_mib: u64,
+}
+
+/// Arguments of `symbols`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SymbolsArgs {
+    /// Programs and libraries
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Addresses of each
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    pub(crate) addresses: usize,
+
+    /// Rounds; in each, every tool runs once
+    #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Seconds after which a tool is stopped, and not run again
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `symbol-work`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SymbolWorkArgs {
+    pub(crate) file: PathBuf,
 }
 
 /// Arguments of `heaps`.
@@ -208,6 +244,25 @@ pub(crate) struct ThreadsArgs {
     pub(crate) form: Form,
 }
 
+/// Arguments of `interpreters`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InterpretersArgs {
+    /// Only these programs
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) programs: Vec<String>,
+
+    /// Rounds; in each, every tool runs once
+    #[arg(short = 'n', long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Seconds after which a run is stopped and counts as failed
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
 /// Arguments of `micro`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MicroArgs {
@@ -284,10 +339,13 @@ impl Command {
             Command::Threads(args) => &args.rounds.tools,
             Command::Micro(args) => &args.rounds.tools,
             Command::Results(args) => &args.rounds.tools,
-            Command::Instructions(_) => return true,
-            Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {
-                return false;
-            }
+            Command::Instructions(_) | Command::Interpreters(_) => return true,
+            Command::Heaps(_)
+            | Command::HeapWork(_)
+            | Command::HeapSoak(_)
+            | Command::Ranges(_)
+            | Command::Symbols(_)
+            | Command::SymbolWork(_) => return false,
         };
         named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
     }
@@ -297,10 +355,14 @@ impl Command {
         let form = match self {
             Command::Corpus(args) => args.form,
             Command::Threads(args) => args.form,
+            Command::Interpreters(args) => args.form,
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
             Command::Heaps(args) => args.form,
-            Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => Form::default(),
+            Command::Symbols(args) => args.form,
+            Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) | Command::SymbolWork(_) => {
+                Form::default()
+            }
             Command::Results(args) => {
                 let form = Form { json: false, markdown: true };
                 return Output { form, is_page: true, path: args.output.clone() };

@@ -1,11 +1,11 @@
 //! `corpus`: whole programs under each tool.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::cli::CorpusArgs;
 use crate::inputs;
-use crate::manifest::{self, Program, filled};
+use crate::manifest::{self, Program};
 use crate::places::Places;
 use crate::report::Part;
 use crate::rounds::{Measured, all_cpu, all_wall, interleave, peak_rss, program_cpu};
@@ -51,12 +51,7 @@ Compare them with means over the same programs only.";
 fn jobs(args: &CorpusArgs, places: &Places) -> Result<Vec<(Program, Job)>> {
     let directory = args.corpus.clone().unwrap_or_else(|| places.programs.clone());
     let directory = directory.canonicalize().unwrap_or(directory);
-    let mut programs = manifest::read(&directory)?;
-    if let Some(name) = args.programs.iter().find(|name| !programs.iter().any(|p| p.name == **name)) {
-        let names: Vec<&str> = programs.iter().map(|p| p.name.as_str()).collect();
-        bail!("there is no program {name}; there are {}", names.join(", "));
-    }
-    programs.retain(|p| args.programs.is_empty() || args.programs.contains(&p.name));
+    let programs = manifest::chosen(&directory, &args.programs)?;
     let (built, inputs) =
         (&places.built, if args.corpus.is_none() { inputs::write(places)? } else { directory.clone() });
     let work = places.scratch.emptied("work")?;
@@ -68,13 +63,7 @@ fn jobs(args: &CorpusArgs, places: &Places) -> Result<Vec<(Program, Job)>> {
         ("inputs", &*inputs.to_string_lossy()),
         ("cc1plus", &cc1plus),
     ];
-    let job = |program: &Program| Job {
-        command: program.command.iter().map(|word| filled(word, &values).into()).collect(),
-        directory: program.directory.as_ref().map(|path| directory.join(filled(path, &values))),
-        environment: program.environment.iter().map(|(n, v)| (n.clone(), filled(v, &values))).collect(),
-        outputs: program.outputs.clone(),
-        timeout_s: args.rounds.timeout,
-    };
+    let job = |program: &Program| program.job(&directory, &values, args.rounds.timeout);
     Ok(programs.into_iter().map(|program| (program.clone(), job(&program))).collect())
 }
 
@@ -118,7 +107,7 @@ fn figures(m: &Measured, tool: Tool) -> Vec<String> {
     let factor = m.factor(tool, program_cpu);
     let has_calls = m.calls.is_some_and(|calls| calls >= CALLS_LEAST);
     let per_call = |ns: Option<f64>| cell(ns.filter(|_| has_calls), 1);
-    let seen = match (tool, m.recorded_calls, m.calls) {
+    let seen = match (tool, m.recorded_calls(), m.calls) {
         (Tool::Heapscribe, Some(recorded), Some(calls)) if calls > 0 => {
             format!("{:.2} %", 100.0 * recorded as f64 / calls as f64)
         }

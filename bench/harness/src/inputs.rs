@@ -10,10 +10,14 @@ use anyhow::{Context, Result};
 use crate::places::Places;
 
 /// The same numbers in each run.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
@@ -30,7 +34,7 @@ pub(crate) fn write(places: &Places) -> Result<PathBuf> {
 
 /// A script for sqlite3: many small statements, then queries that sort and join.
 fn orders() -> String {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut out =
         "CREATE TABLE orders(id INTEGER PRIMARY KEY, name TEXT, city TEXT, price REAL);\nBEGIN;\n".to_owned();
     for id in 0..60_000 {
@@ -56,7 +60,7 @@ fn orders() -> String {
 
 /// A document for xsltproc.
 fn items() -> String {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut out = "<?xml version=\"1.0\"?>\n<items>\n".to_owned();
     for id in 0..24_000 {
         let (kind, name, price) = (random.below(40), random.below(5000), random.below(100_000));

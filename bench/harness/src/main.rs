@@ -11,6 +11,7 @@ mod deep;
 mod heaps;
 mod inputs;
 mod instructions;
+mod interpreters;
 mod machine;
 mod manifest;
 mod micro;
@@ -21,6 +22,7 @@ mod rounds;
 mod run;
 mod sizes;
 mod statistics;
+mod symbols;
 mod table;
 mod threads;
 mod tool;
@@ -50,6 +52,10 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             println!("{}", heaps::work::run(args)?);
             return Ok(ExitCode::SUCCESS);
         }
+        Command::SymbolWork(args) => {
+            symbols::work::run(args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Command::Ranges(args) => {
             ranges::run(args)?;
             return Ok(ExitCode::SUCCESS);
@@ -67,6 +73,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
     match &cli.command {
         Command::Corpus(args) => parts.extend(corpus::measure(args, &places)?),
         Command::Threads(args) => parts.push(threads::measure(args, &places)?),
+        Command::Interpreters(args) => parts.push(interpreters::measure(args, &places)?),
         Command::Micro(args) => parts.extend(micro::measure(args, &places)?),
         Command::Instructions(args) => {
             let outcome = instructions::measure(args, &places)?;
@@ -74,7 +81,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             has_grown = outcome.has_grown;
         }
         Command::Heaps(args) => parts.extend(heaps::compare::measure(args)?),
-        Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {}
+        Command::Symbols(args) => parts.push(symbols::compare::measure(args, &places)?),
+        Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) | Command::SymbolWork(_) => {}
         Command::Results(args) => {
             parts.extend(corpus::measure(&args.corpus(), &places)?);
             parts.push(threads::measure(&args.threads(), &places)?);

@@ -8,9 +8,11 @@
 //! and is where the program runs unless `dir` says otherwise. `output` names files in `{tmp}` that are
 //! compared besides standard output. `calls` is for programs whose calls the counting library cannot count.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+
+use crate::run::Job;
 
 /// A program of a corpus.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -23,8 +25,33 @@ pub(crate) struct Program {
     pub(crate) command: Vec<String>,
 }
 
+impl Program {
+    /// It with `values` in the manifest's places, ready to run.
+    pub(crate) fn job(&self, manifest: &Path, values: &[(&str, &str)], timeout_s: u64) -> Job {
+        let directory = |path: &String| -> PathBuf { manifest.join(filled(path, values)) };
+        Job {
+            command: self.command.iter().map(|word| filled(word, values).into()).collect(),
+            directory: self.directory.as_ref().map(directory),
+            environment: self.environment.iter().map(|(n, v)| (n.clone(), filled(v, values))).collect(),
+            outputs: self.outputs.clone(),
+            timeout_s,
+        }
+    }
+}
+
+/// Those of the corpus in `directory` that are named, or all.
+pub(crate) fn chosen(directory: &Path, names: &[String]) -> Result<Vec<Program>> {
+    let mut programs = read(directory)?;
+    if let Some(name) = names.iter().find(|name| !programs.iter().any(|p| p.name == **name)) {
+        let names: Vec<&str> = programs.iter().map(|p| p.name.as_str()).collect();
+        bail!("there is no program {name}; there are {}", names.join(", "));
+    }
+    programs.retain(|p| names.is_empty() || names.contains(&p.name));
+    Ok(programs)
+}
+
 /// Reads the manifest of the corpus in `directory`.
-pub(crate) fn read(directory: &Path) -> Result<Vec<Program>> {
+fn read(directory: &Path) -> Result<Vec<Program>> {
     let path = directory.join("manifest");
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("{} can not be read", path.display()))?;
@@ -32,7 +59,7 @@ pub(crate) fn read(directory: &Path) -> Result<Vec<Program>> {
 }
 
 /// Reads a manifest.
-pub(crate) fn parse(text: &str) -> Result<Vec<Program>> {
+fn parse(text: &str) -> Result<Vec<Program>> {
     let mut programs: Vec<Program> = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let program =
@@ -76,7 +103,7 @@ fn words(line: &str) -> Result<Vec<String>> {
 }
 
 /// Puts values in for `{name}`.
-pub(crate) fn filled(text: &str, values: &[(&str, &str)]) -> String {
+fn filled(text: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 

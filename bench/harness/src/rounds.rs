@@ -19,8 +19,8 @@ pub(crate) struct Measured {
     pub(crate) tools: Vec<(Tool, Vec<Run>)>,
     /// Calls of the heap in one run, as counted or as the manifest says.
     pub(crate) calls: Option<u64>,
-    /// Calls that are in the trace of `heapscribe record`, in the last round.
-    pub(crate) recorded_calls: Option<u64>,
+    /// What `heapscribe report` says of the trace of `heapscribe record`, in the last round.
+    pub(crate) report: Option<Value>,
 }
 
 /// Runs `job` under each tool, `rounds` times.
@@ -32,7 +32,7 @@ pub(crate) fn interleave(
     places: &Places,
 ) -> Result<Measured> {
     let mut runs: Vec<(Tool, Vec<Run>)> = tools.iter().map(|&tool| (tool, Vec::new())).collect();
-    let mut recorded_calls = None;
+    let mut report = None;
     for round in 0..rounds as usize {
         for i in 0..tools.len() {
             let (tool, runs) = &mut runs[(round + i) % tools.len()];
@@ -45,20 +45,20 @@ pub(crate) fn interleave(
                 run.all.cpu_s
             );
             if *tool == Tool::Heapscribe && round + 1 == rounds as usize {
-                recorded_calls = calls_in(places, &traces.join("trace.hst"));
+                report = report_of(places, &traces.join("trace.hst"));
             }
             runs.push(run);
         }
     }
     let counted = runs.iter().find(|(tool, _)| *tool == Tool::Count).and_then(|(_, runs)| runs.last()?.calls);
-    Ok(Measured { name: name.to_owned(), tools: runs, calls: counted, recorded_calls })
+    Ok(Measured { name: name.to_owned(), tools: runs, calls: counted, report })
 }
 
-/// What a trace says of its calls.
-fn calls_in(places: &Places, trace: &Path) -> Option<u64> {
+/// What a trace says of its program.
+fn report_of(places: &Places, trace: &Path) -> Option<Value> {
     let mut command = Command::new(places.heapscribe.as_ref()?);
     let output = command.args(["report", "--json", "--top", "1"]).arg(trace).output().ok()?;
-    serde_json::from_slice::<Value>(&output.stdout).ok()?["calls"]["total"].as_u64()
+    serde_json::from_slice(&output.stdout).ok()
 }
 
 /// CPU of the program and its children, without the tool.
@@ -97,13 +97,28 @@ impl Measured {
 
     /// How many times that of the bare program.
     pub(crate) fn factor(&self, tool: Tool, of: fn(&Run) -> f64) -> Option<Factor> {
-        factor(&self.values(tool, of), &self.values(Tool::Bare, of))
+        self.factor_over(Tool::Bare, tool, of)
+    }
+
+    /// How many times that under another tool.
+    pub(crate) fn factor_over(&self, base: Tool, tool: Tool, of: fn(&Run) -> f64) -> Option<Factor> {
+        factor(&self.values(tool, of), &self.values(base, of))
+    }
+
+    /// How much more than under another tool.
+    pub(crate) fn added_over(&self, base: Tool, tool: Tool, of: fn(&Run) -> f64) -> Option<f64> {
+        added(&self.values(tool, of), &self.values(base, of))
+    }
+
+    /// Calls that are in the trace of `heapscribe record`.
+    pub(crate) fn recorded_calls(&self) -> Option<u64> {
+        self.report.as_ref()?["calls"]["total"].as_u64()
     }
 
     /// ns that a call takes more than in the bare program.
     pub(crate) fn ns_per_call(&self, tool: Tool, of: fn(&Run) -> f64) -> Option<f64> {
         let calls = self.calls.filter(|&calls| calls > 0)? as f64;
-        Some(added(&self.values(tool, of), &self.values(Tool::Bare, of))? * 1e9 / calls)
+        Some(self.added_over(Tool::Bare, tool, of)? * 1e9 / calls)
     }
 
     /// Bytes of trace for each call.
@@ -161,7 +176,7 @@ impl Measured {
                 })
             })
             .collect();
-        json!({"name": self.name, "calls": self.calls, "recorded_calls": self.recorded_calls, "tools": tools})
+        json!({"name": self.name, "calls": self.calls, "recorded_calls": self.recorded_calls(), "tools": tools})
     }
 }
 
@@ -196,7 +211,7 @@ mod tests {
             (Tool::Bare, vec![run(1.0), run(2.0), run(1.0)]),
             (Tool::Heapscribe, vec![run(1.5), run(3.0), run(1.2)]),
         ];
-        Measured { name: "p".into(), tools, calls: Some(1_000_000), recorded_calls: None }
+        Measured { name: "p".into(), tools, calls: Some(1_000_000), report: None }
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn wait(mut command: Command, timeout_s: u64) -> Result<Option<String>> {
 }
 
 /// Reads what a stop watch has written.
-fn cost(path: &Path) -> Option<Cost> {
+pub(crate) fn cost(path: &Path) -> Option<Cost> {
     parse_cost(&fs::read_to_string(path).ok()?)
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Tool {
     Heapscribe,
     /// `heapscribe record --sample 512KiB --sample-seed 1`
     HeapscribeSampled,
+    /// `heapscribe record --no-interpreter-frames`
+    HeapscribeNative,
     /// `heapscribe record --latency`
     HeapscribeLatency,
     /// heaptrack, as its script runs it
@@ -54,6 +56,7 @@ impl Tool {
             Tool::Loaded => "loaded",
             Tool::Heapscribe => "heapscribe",
             Tool::HeapscribeSampled => "heapscribe-sampled",
+            Tool::HeapscribeNative => "heapscribe-native",
             Tool::HeapscribeLatency => "heapscribe-latency",
             Tool::Heaptrack => "heaptrack",
         }
@@ -72,6 +75,9 @@ impl Tool {
             ),
             Tool::HeapscribeSampled if !has_option("--sample") => {
                 Some("this heapscribe's `record` has no --sample".to_owned())
+            }
+            Tool::HeapscribeNative if !has_option("--no-interpreter-frames") => {
+                Some("this heapscribe's `record` has no --no-interpreter-frames".to_owned())
             }
             Tool::HeapscribeLatency if !has_option("--latency") => {
                 Some("this heapscribe's `record` has no --latency".to_owned())
@@ -102,6 +108,7 @@ impl Tool {
             Tool::Loaded => preload(places.library.as_deref().unwrap_or(Path::new(""))),
             Tool::Heapscribe => record(&[]),
             Tool::HeapscribeSampled => record(&["--sample", SAMPLE, "--sample-seed", SEED]),
+            Tool::HeapscribeNative => record(&["--no-interpreter-frames"]),
             Tool::HeapscribeLatency => record(&["--latency"]),
             Tool::Heaptrack => Around {
                 before: vec!["heaptrack".into(), "-o".into(), traces.join("trace").into_os_string()],
@@ -117,8 +124,7 @@ impl Tool {
 
     /// Whether what it leaves behind is a trace.
     pub(crate) fn writes_traces(self) -> bool {
-        use Tool::{Heapscribe, HeapscribeLatency, HeapscribeSampled, Heaptrack};
-        matches!(self, Heapscribe | HeapscribeSampled | HeapscribeLatency | Heaptrack)
+        !matches!(self, Tool::Bare | Tool::Count | Tool::Loaded)
     }
 }
 

@@ -13,8 +13,7 @@ use heapscribe_wire::head::{Head, Leaving};
 
 use crate::first_chunks::Rest;
 use crate::heap_samples::HeapSamples;
-use crate::jit_code;
-use crate::jit_files::JitFiles;
+use crate::jit_names::JitNames;
 use crate::killed;
 use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
@@ -43,7 +42,7 @@ pub(super) struct SessionDrain {
     pub(super) namespace: u64,
     memory: Memory,
     heap: HeapSamples,
-    jit: JitFiles,
+    jit: JitNames,
     samples: Vec<MemorySample>,
     pub(super) process: Option<ProcessIndex>,
     key: SessionKey,
@@ -86,7 +85,7 @@ impl SessionDrain {
         };
         let (namespace, (head, defs, log)) = opened?;
         let alive = Alive::find_in(namespace, pid, created_mono_ns);
-        let jit = JitFiles::of(alive.as_ref().map_or(pid, Alive::pid));
+        let jit = JitNames::of(pid, alive.as_ref().map_or(pid, Alive::pid));
         // Sampled at once: a short-lived process may not be there for a second time.
         let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid)).without(&directory);
         Some(SessionDrain {
@@ -123,6 +122,7 @@ impl SessionDrain {
     /// Tells that `record` may have written and freed chunks of it; those that it did not free are held elsewhere, too.
     pub(super) fn begins_late(&mut self, held: Rc<Held>) {
         self.rest = Some(Rest::new(held));
+        self.jit.begin_late();
     }
 
     /// Its head.
@@ -229,9 +229,9 @@ impl SessionDrain {
         while self.defs_read < committed {
             let mut bytes = vec![0; ((committed - self.defs_read) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
-            let position = self.position;
-            let accepted = output.definitions(process, position, &bytes[..n]);
-            output.summary.definitions(process, &bytes[..accepted.bytes], position);
+            let accepted = output.definitions(process, self.position, &bytes[..n]);
+            output.summary.definitions(process, &bytes[..accepted.bytes], self.position);
+            self.jit.definitions(&bytes[..accepted.bytes], self.position);
             self.position = accepted.position;
             self.defs_read += accepted.bytes as u64;
             if accepted.bytes == 0 {
@@ -278,6 +278,7 @@ impl SessionDrain {
         if self.rest.as_mut().is_some_and(|rest| !rest.takes(self.key, &info, payload)) {
             return;
         }
+        self.jit.chunk(&info, payload);
         let sums = output.events(process, &info, payload);
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
@@ -313,6 +314,7 @@ impl SessionDrain {
             return;
         }
         self.samples.extend(self.memory.sample());
+        self.jit.look();
         self.sample_heap(false, output);
         let limit = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_MAX);
         let Some(process) = self.process else { return };
@@ -366,13 +368,11 @@ impl SessionDrain {
         for (index, header) in &open {
             self.take_chunk(process, *index, header, output);
         }
-        let samples = std::mem::take(&mut self.samples);
-        output.memory(process, &samples);
+        output.memory(process, &std::mem::take(&mut self.samples));
         self.sample_heap(how != HowEnded::Execed, output);
         self.heap.write(process, output);
-        let own = (&self.defs, self.defs_read);
-        let jit = jit_code::definitions(&self.jit, self.head.file(), ended_mono_ns, own, self.position);
-        output.definitions(process, self.position, &jit);
+        let names = self.jit.names(self.head.file(), ended_mono_ns, &self.defs);
+        output.definitions(process, self.position, &names);
         let (mut end, problem) = self.head.process_end(&self.directory);
         problem.into_iter().for_each(|problem| self.note(problem));
         end.modes = self.head.modes(&self.directory, self.key.created_mono_ns);

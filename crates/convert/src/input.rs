@@ -266,7 +266,8 @@ impl Input {
     /// What is live in a session, or was when its process ended.
     fn snapshot(self) -> Result<Opened> {
         let session = inspect::at(&self.path)?.open()?;
-        Ok(Opened::of_snapshot(&Snapshot::take(&session)?.at_its_end(&session))?.0)
+        let snapshot = Snapshot::take(&session)?.with_jit_names(&session);
+        Ok(Opened::of_snapshot(&snapshot.at_its_end(&session))?.0)
     }
 
     fn convert_memtrace(self, salvage: Salvage) -> Result<Opened> {

@@ -27,6 +27,18 @@ pub fn time_stamp_counter() -> Option<u64> {
     (clock_kind() == ClockKind::Tsc).then(counter).flatten()
 }
 
+/// The time stamp counter and CLOCK_MONOTONIC of one moment, ns, under the same conditions: of some readings those that no
+/// interrupt came between.
+pub fn counter_and_ns() -> Option<(u64, u64)> {
+    const READINGS: usize = 8;
+    time_stamp_counter()?;
+    let reading = |_| {
+        let (before_ns, counter, after_ns) = (monotonic_ns(), counter()?, monotonic_ns());
+        Some((after_ns - before_ns, (counter, before_ns.midpoint(after_ns))))
+    };
+    (0..READINGS).filter_map(reading).min().map(|(_, pair)| pair)
+}
+
 #[cfg(target_arch = "x86_64")]
 fn counter() -> Option<u64> {
     // SAFETY: every x86_64 has the instruction, and the kernel keeps time by it: it is enabled and constant.

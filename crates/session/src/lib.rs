@@ -16,6 +16,7 @@ pub mod glibc_heap;
 mod head;
 pub mod heap_statistics;
 pub mod inspect;
+pub mod jit;
 mod key;
 mod liveness;
 pub mod mark_request;
@@ -29,7 +30,7 @@ mod search_path;
 mod unrecorded;
 
 pub use base_directory::{Base, SESSION_DIR};
-pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
+pub use clock::{clock_kind, counter_and_ns, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
 pub use head::{is_mapped, process_end, process_info, read_head, read_records};
 pub use key::SessionKey;

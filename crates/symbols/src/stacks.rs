@@ -39,6 +39,11 @@ pub struct NamedFrame {
 }
 
 impl NamedFrame {
+    /// Whether it is code that the program made, and has no name.
+    pub fn is_in_no_file(&self) -> bool {
+        self.function.is_none() && self.module.is_none() && self.cut.is_none()
+    }
+
     /// The function, else `module+0xoffset`, else the reason why there is nothing.
     pub fn name(&self) -> String {
         if let Some(function) = &self.function {

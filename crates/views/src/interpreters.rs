@@ -79,7 +79,6 @@ fn why(interpreter: &Interpreter) -> String {
     let usual = "run it with the usual build";
     match interpreter.frames {
         FramesRead::LANGUAGE => match interpreter.language {
-            Language::JAVASCRIPT => "they are not read, `record --jit` has V8 name them".to_owned(),
             Language::JAVA => {
                 "they are not read, `record --jit` has the JVM name methods that it compiled".to_owned()
             }
@@ -89,6 +88,10 @@ fn why(interpreter: &Interpreter) -> String {
             let known = match interpreter.language {
                 Language::PYTHON => "3.8 to 3.14",
                 Language::PHP => "8.2",
+                Language::JAVASCRIPT => {
+                    return "this V8 is not known, run it with Node.js 18 to 25, or `record --jit` has V8 name them"
+                        .to_owned();
+                }
                 _ => "others",
             };
             format!("this version is not known, run it with one that is ({known})")
@@ -144,11 +147,14 @@ mod tests {
 
     #[test]
     fn how_frames_of_compiled_code_get_names() {
-        let check = |language, expected: &str| check(language, 0, FramesRead::LANGUAGE, expected);
         check(
             Language::JAVASCRIPT,
-            "Stacks without the frames of JavaScript: they are not read, `record --jit` has V8 name them",
+            0,
+            FramesRead::VERSION,
+            "Stacks without the frames of JavaScript: this V8 is not known, run it with Node.js 18 to 25, or \
+             `record --jit` has V8 name them",
         );
+        let check = |language, expected: &str| check(language, 0, FramesRead::LANGUAGE, expected);
         check(
             Language::JAVA,
             "Stacks without the frames of Java: they are not read, `record --jit` has the JVM name methods that it \

@@ -47,10 +47,15 @@ struct Modules {
     libraries: BTreeSet<String>,
     /// Those of interpreters that run the program.
     interpreters: BTreeSet<String>,
+    /// Whether stacks have functions that an interpreter runs: code in no file is what is between these then.
+    has_interpreted: bool,
 }
 
 fn is_own(frame: &NamedFrame, folded: &Folded, modules: &Modules) -> bool {
-    let is_interpreters = frame.module.as_ref().is_some_and(|module| modules.interpreters.contains(module));
+    let is_interpreters = match &frame.module {
+        Some(module) => modules.interpreters.contains(module),
+        None => modules.has_interpreted && frame.is_in_no_file(),
+    };
     !folded.has(frame)
         && frame.cut.is_none()
         && !frame.is_recorders()
@@ -148,6 +153,7 @@ impl<'a> OwnCallers<'a> {
             let paths = names.tree().modules.iter().map(|module| lossy(&module.path));
             let is_one = |path: &String| languages.iter().any(|language| is_interpreter(path, *language));
             own.modules.interpreters = paths.filter(is_one).collect();
+            own.modules.has_interpreted = true;
             return own;
         }
         let found = thin_main::libraries(&call_paths::of(names, |node, frame| {

@@ -12,6 +12,7 @@
 //!   tag 8 function    number  language  first line  name  file        of code that an interpreter runs
 //!   tag 9 interpreted parent_back  function  line                     also a node: a frame of such code
 //!   tag 10 code       start  bytes  function  line                   machine code that was made of such a function
+//!                     bit 4 of the tag: first node                   the nodes that it names begin with this one
 //!   tag 11 interpreter language  version  whether frames are read     the last one of a language counts
 //!                     bit 4 of the tag: where it has its small objects
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
@@ -53,6 +54,8 @@ const INTERPRETER: u8 = 11;
 const WITH_OBJECTS: u8 = 0x10;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
+/// Of code: earlier nodes at its addresses are of other code.
+const LATER: u8 = 0x10;
 /// Of a cut: it has a caller.
 const CALLED: u8 = 0x10;
 
@@ -117,11 +120,15 @@ impl FieldWriter<'_> {
     }
 
     fn code(&mut self, code: &Code) {
-        self.byte(CODE);
+        let is_later = code.first_node != StackId::UNKNOWN;
+        self.byte(if is_later { CODE | LATER } else { CODE });
         self.field(code.start);
         self.field(code.end.wrapping_sub(code.start));
         self.field(u64::from(code.function.0));
         self.field(u64::from(code.line));
+        if is_later {
+            self.field(u64::from(code.first_node.0));
+        }
     }
 
     fn interpreter(&mut self, interpreter: &Interpreter) {
@@ -302,11 +309,12 @@ impl<'a> Definitions<'a> {
         Ok(Definition::Interpreted(InterpretedNode { parent, function, line }))
     }
 
-    fn code(&self, at: &mut usize) -> Result<Definition<'a>, &'static str> {
+    fn code(&self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
         let (start, bytes) = (self.field(at)?, self.field(at)?);
         let end = start.checked_add(bytes).ok_or("code beyond all addresses")?;
-        let function = FunctionId(self.small(at)?);
-        Ok(Definition::Code(Code { start, end, function, line: self.small(at)? }))
+        let (function, line) = (FunctionId(self.small(at)?), self.small(at)?);
+        let first_node = if tag & LATER != 0 { StackId(self.small(at)?) } else { StackId::UNKNOWN };
+        Ok(Definition::Code(Code { start, end, function, line, first_node }))
     }
 
     fn interpreter(&self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
@@ -362,7 +370,7 @@ impl<'a> Definitions<'a> {
                 file: self.text(&mut at, SOURCE_FILE_BYTES_MAX)?,
             }),
             INTERPRETED => self.interpreted(&mut at)?,
-            CODE => self.code(&mut at)?,
+            t if t & !LATER == CODE => self.code(&mut at, t)?,
             t if t & !WITH_OBJECTS == INTERPRETER => self.interpreter(&mut at, t)?,
             _ => return Err("unknown kind of definition"),
         };

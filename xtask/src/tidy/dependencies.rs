@@ -118,6 +118,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "heapscribe-formats",
             "heapscribe-index",
             "heapscribe-replay",
+            "heapscribe-symbols",
             "heapscribe-wire",
         ],
     ),

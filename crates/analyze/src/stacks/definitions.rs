@@ -42,8 +42,8 @@ pub(crate) struct Definitions {
     mapped: Mapped,
     /// Modules of the tree that stand for functions that an interpreter runs.
     functions: HashMap<FunctionId, u32>,
-    /// Machine code that was made of them, by its begin: its end, module and line.
-    code: BTreeMap<u64, (u64, u32, u32)>,
+    /// Machine code that was made of them, by its begin and the first node that it names: its end, module and line.
+    code: BTreeMap<(u64, StackId), (u64, u32, u32)>,
 }
 
 impl Definitions {
@@ -82,7 +82,8 @@ impl Definitions {
             }
             Definition::Code(code) => {
                 if let Some(module) = self.functions.get(&code.function) {
-                    self.code.insert(code.start, (code.end, *module, code.line));
+                    let key = (code.start, code.first_node);
+                    self.code.insert(key, (code.end, *module, code.line));
                 }
             }
             Definition::Interpreted(node) => {
@@ -112,14 +113,16 @@ impl Definitions {
 
     /// The frame of a function for one whose call lies in code that was made of it, and in no module. What a stack runs
     /// through may be defined before what names it.
-    fn named(&self, frame: Frame) -> Frame {
+    fn named(&self, Defined { id, frame, .. }: Defined) -> Frame {
         if frame.module.is_some() || frame.cut.is_some() || self.code.is_empty() {
             return frame;
         }
         let call = frame.address.wrapping_sub(u64::from(frame.is_return_address));
-        let found = self.code.range(..=call).next_back().map(|(_, code)| *code);
-        match found.filter(|(end, ..)| call < *end) {
-            Some((_, module, line)) => {
+        let newest = self.code.range(..=(call, StackId(u32::MAX))).next_back();
+        let of_then = newest
+            .and_then(|((start, _), _)| self.code.range((*start, StackId(0))..=(*start, id)).next_back());
+        match of_then.filter(|(_, (end, ..))| call < *end) {
+            Some((_, &(_, module, line))) => {
                 Frame { module: Some(module), address: line.into(), is_return_address: false, ..frame }
             }
             None => frame,
@@ -154,10 +157,57 @@ impl Definitions {
         }
         while let Some(defined) = path.pop() {
             if !folds || !self.folding.leaves_out(&defined.frame, defined.is_within) {
-                node = tree.child(node, self.named(defined.frame));
+                node = tree.child(node, self.named(defined));
             }
             known.insert((defined.id, folds), node);
         }
         node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_wire::definitions::{Code, Function, Node};
+    use heapscribe_wire::ids::CodeAddress;
+
+    use super::*;
+
+    /// Code at addresses, from a node on, of functions by number; the functions of nodes that are given by number and
+    /// address of their call, 0 for none.
+    fn check(code: &[(std::ops::Range<u64>, u32, u32)], nodes: &[(u32, u64)], expected: &[u32]) {
+        let (mut definitions, mut tree) = (Definitions::default(), TreeBuilder::default());
+        for (id, address) in nodes {
+            let (parent, pc) = (StackId::UNKNOWN, CodeAddress(address + 1));
+            let node = Definition::Node(Node { parent, pc, guesses: false, exact: false });
+            definitions.take(StackId(*id), &node, &mut tree);
+        }
+        for (at, first, function) in code {
+            let (id, language) = (FunctionId(*function), Language::JAVASCRIPT);
+            let name = format!("f{function}");
+            let (name, file) = (name.as_bytes(), &b"/a.js"[..]);
+            let function = Definition::Function(Function { id, language, first_line: 0, name, file });
+            definitions.take(StackId::UNKNOWN, &function, &mut tree);
+            let (start, end, first_node) = (at.start, at.end, StackId(*first));
+            let code = Definition::Code(Code { start, end, function: id, line: 0, first_node });
+            definitions.take(StackId::UNKNOWN, &code, &mut tree);
+        }
+        let stacks = nodes.iter().map(|(id, _)| StackId(*id));
+        let found = definitions.nodes(&mut tree, stacks);
+        let tree = tree.into_tree();
+        let function = |node: &NodeId| {
+            let module = tree.frames(*node).next().and_then(|(_, frame)| frame.module);
+            let path = module.map(|module| String::from_utf8_lossy(&tree.modules[module as usize].path));
+            path.map_or(0, |path| (1..9).find(|n| path.contains(&format!("f{n}"))).unwrap_or(0))
+        };
+        assert_eq!(found.iter().map(function).collect::<Vec<_>>(), expected, "{code:?}");
+    }
+
+    #[test]
+    fn a_node_is_of_the_code_that_was_at_its_address_then() {
+        let nodes = [(1, 100), (4, 100), (5, 100), (9, 100), (10, 120), (11, 99)];
+        check(&[(100..101, 0, 1), (100..101, 5, 2), (100..101, 9, 3)], &nodes, &[1, 1, 2, 3, 0, 0]);
+        check(&[(100..150, 5, 2)], &nodes, &[0, 0, 2, 2, 2, 0]);
+        check(&[(90..150, 0, 1), (100..110, 5, 2)], &nodes, &[0, 0, 2, 2, 0, 1]);
+        check(&[], &nodes, &[0; 6]);
     }
 }

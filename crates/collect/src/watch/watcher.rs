@@ -180,7 +180,8 @@ impl Watch {
         let (to, part) = (path(snapshots), self.path_of(&format!("{pid}.part")));
         let not_written = || format!("cannot write {}", to.display());
         let file = File::create(&part).with_context(not_written)?;
-        inspect::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
+        inspect::save(&snapshot.with_jit_names(session), &mut BufWriter::new(file))
+            .with_context(not_written)?;
         fs::rename(&part, &to).with_context(not_written)?;
         let too_many = trigger != Trigger::Peak && snapshots > self.plan.files as u64;
         let oldest = too_many.then(|| path(snapshots - self.plan.files as u64));

@@ -9,6 +9,8 @@
 //!     2 lines  address of the code u64  count u64, each: address u64  line u32  discriminator u32  file 0
 //! ```
 //! Lines are of the load that follows them; a file of `ff 00` is that of the line before. Other records are passed over.
+//! Times are CLOCK_MONOTONIC in ns, or with bit 0 of the flags the time stamp counter. Threads write records in another
+//! order than they took the times for them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ const MAGIC: u32 = 0x4a69_5444;
 const LOAD: u32 = 0;
 const MOVE: u32 = 1;
 const LINES: u32 = 2;
+/// Of the header's flags.
+const BY_COUNTER: u64 = 1;
 /// Bytes of a record before its fields.
 const RECORD_BYTES: usize = 16;
 /// What stands for the file of the line before.
@@ -29,32 +33,45 @@ pub fn is_begin(first: &[u8]) -> bool {
     first.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// Reads a dump: the pieces of code in the order in which they were made, moved ones at each of their places, and what is
-/// wrong at which byte, after which nothing is read. What ends within a record was still being written.
-pub fn read(bytes: &[u8]) -> (Vec<JitCode>, Option<(u64, &'static str)>) {
-    let mut dump = Dump::default();
+/// What a dump's times are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DumpClock {
+    /// CLOCK_MONOTONIC, ns.
+    #[default]
+    Monotonic,
+    /// The time stamp counter.
+    Counter,
+}
+
+/// What a dump says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct JitDump {
+    /// What its times are.
+    pub clock: DumpClock,
+    /// Pieces of code in the order in which they were made, moved ones at each of their places.
+    pub code: Vec<JitCode>,
+    /// What is wrong at which byte, after which nothing is read.
+    pub problem: Option<(u64, &'static str)>,
+}
+
+/// Reads a dump. What ends within a record was still being written.
+pub fn read(bytes: &[u8]) -> JitDump {
     let mut header = Fields { rest: bytes };
-    let (Some(MAGIC), Some(_version), Some(length)) = (header.u32(), header.u32(), header.u32()) else {
-        return (dump.pieces, Some((0, "no jitdump")));
+    let Some((clock, length)) = begin(&mut header) else {
+        return JitDump { problem: Some((0, "no jitdump")), ..JitDump::default() };
     };
-    let mut at = length as usize;
-    while let Some(record) = bytes.get(at..).filter(|record| record.len() >= RECORD_BYTES) {
-        let mut fields = Fields { rest: record };
-        let (Some(id), Some(length)) = (fields.u32(), fields.u32()) else { break };
-        let length = length as usize;
-        if length < RECORD_BYTES {
-            return (dump.pieces, Some((at as u64, "record without a length")));
-        }
-        let Some(payload) = record.get(RECORD_BYTES..length) else { break };
-        if dump.take(id, &mut Fields { rest: payload }).is_none() {
-            return (dump.pieces, Some((at as u64, "damaged record")));
-        }
-        if dump.pieces.len() >= PIECES_MAX {
-            return (dump.pieces, Some((at as u64, "more code than there can be")));
-        }
-        at += length;
-    }
-    (dump.pieces, None)
+    let mut dump = Dump::default();
+    let problem = dump.records(bytes, length as usize);
+    dump.pieces.sort_by_key(|piece| piece.made);
+    JitDump { clock, code: dump.pieces, problem }
+}
+
+/// The clock and the bytes of the header.
+fn begin(f: &mut Fields<'_>) -> Option<(DumpClock, u32)> {
+    let (MAGIC, _version, length) = (f.u32()?, f.u32()?, f.u32()?) else { return None };
+    let (_machine, _zero, _pid, _time, flags) = (f.u32()?, f.u32()?, f.u32()?, f.u64()?, f.u64()?);
+    let clock = if flags & BY_COUNTER != 0 { DumpClock::Counter } else { DumpClock::Monotonic };
+    Some((clock, length))
 }
 
 /// A dump, as far as it is read.
@@ -71,11 +88,31 @@ struct Dump {
 type Lines = Vec<(u64, Arc<[u8]>, u32)>;
 
 impl Dump {
-    /// Takes a record; `None` when it is damaged.
-    fn take(&mut self, id: u32, f: &mut Fields<'_>) -> Option<()> {
+    /// Takes the records from this byte on; what is wrong with them.
+    fn records(&mut self, bytes: &[u8], mut at: usize) -> Option<(u64, &'static str)> {
+        while let Some(record) = bytes.get(at..).filter(|record| record.len() >= RECORD_BYTES) {
+            let mut fields = Fields { rest: record };
+            let (id, length, time) = (fields.u32()?, fields.u32()? as usize, fields.u64()?);
+            if length < RECORD_BYTES {
+                return Some((at as u64, "record without a length"));
+            }
+            let payload = record.get(RECORD_BYTES..length)?;
+            if self.take(id, time, &mut Fields { rest: payload }).is_none() {
+                return Some((at as u64, "damaged record"));
+            }
+            if self.pieces.len() >= PIECES_MAX {
+                return Some((at as u64, "more code than there can be"));
+            }
+            at += length;
+        }
+        None
+    }
+
+    /// Takes a record of this time; `None` when it is damaged.
+    fn take(&mut self, id: u32, time: u64, f: &mut Fields<'_>) -> Option<()> {
         match id {
-            LOAD => self.load(f),
-            MOVE => self.moved(f),
+            LOAD => self.load(time, f),
+            MOVE => self.moved(time, f),
             LINES => {
                 self.lines = lines(f)?;
                 Some(())
@@ -89,7 +126,7 @@ impl Dump {
         self.pieces.push(piece);
     }
 
-    fn load(&mut self, f: &mut Fields<'_>) -> Option<()> {
+    fn load(&mut self, made: u64, f: &mut Fields<'_>) -> Option<()> {
         let (_pid, _tid, _address) = (f.u32()?, f.u32()?, f.u64()?);
         let (start, bytes, _index) = (f.u64()?, f.u64()?, f.u64()?);
         let (end, name) = (start.checked_add(bytes)?, f.text()?.into());
@@ -97,18 +134,19 @@ impl Dump {
             Some(JitLine { offset: at.checked_sub(start)?, file, line })
         };
         let lines = std::mem::take(&mut self.lines).into_iter().filter_map(line).collect();
-        self.put(JitCode { start, end, name, lines });
+        self.put(JitCode { start, end, name, lines, made, moved: None });
         Some(())
     }
 
     /// Puts a piece to its new place, too; one that is not known stays so.
-    fn moved(&mut self, f: &mut Fields<'_>) -> Option<()> {
+    fn moved(&mut self, time: u64, f: &mut Fields<'_>) -> Option<()> {
         let (_pid, _tid, _address) = (f.u32()?, f.u32()?, f.u64()?);
         let (old, start, bytes) = (f.u64()?, f.u64()?, f.u64()?);
         let end = start.checked_add(bytes)?;
-        if let Some(piece) = self.newest.get(&old).and_then(|at| self.pieces.get(*at)) {
-            let piece = JitCode { start, end, ..piece.clone() };
-            self.put(piece);
+        if let Some(piece) = self.newest.remove(&old).and_then(|at| self.pieces.get_mut(at)) {
+            let moved = JitCode { start, end, made: time, ..piece.clone() };
+            piece.moved = Some(time);
+            self.put(moved);
         }
         Some(())
     }
@@ -159,52 +197,4 @@ impl<'a> Fields<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(id: u32, payload: &[u8]) -> Vec<u8> {
-        let bytes = (RECORD_BYTES + payload.len()) as u32;
-        [&id.to_le_bytes()[..], &bytes.to_le_bytes(), &7_u64.to_le_bytes(), payload].concat()
-    }
-
-    fn words(words: &[u64]) -> Vec<u8> {
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    }
-
-    /// A dump of a function with lines that is moved.
-    fn dump() -> Vec<u8> {
-        let header: Vec<u8> =
-            [MAGIC, 1, 40, 62, 0, 9, 0, 0, 0, 0].iter().flat_map(|n: &u32| n.to_le_bytes()).collect();
-        let line = |at: u64, line: u32, file: &[u8]| {
-            [&words(&[at])[..], &line.to_le_bytes(), &[0; 4], file, b"\0"].concat()
-        };
-        let lines = [words(&[100, 2]), line(100, 3, b"/a.js"), line(110, 4, SAME_FILE)].concat();
-        let load = [words(&[9, 100, 100, 20, 1]), b"JS:*load\0".to_vec(), vec![0xcc; 20]].concat();
-        let moved = words(&[9, 300, 100, 300, 20, 1]);
-        let other = record(4, &[1, 2, 3]);
-        [header, record(LINES, &lines), record(LOAD, &load), other, record(MOVE, &moved)].concat()
-    }
-
-    #[test]
-    fn code_with_lines_that_is_moved() {
-        let (pieces, problem) = read(&dump());
-        let line = |offset, line| JitLine { offset, file: (*b"/a.js").into(), line };
-        let lines: Arc<[JitLine]> = [line(0, 3), line(10, 4)].into();
-        let name: Arc<[u8]> = (*b"JS:*load").into();
-        let piece = |start| JitCode { start, end: start + 20, name: name.clone(), lines: lines.clone() };
-        assert_eq!((pieces, problem), (vec![piece(100), piece(300)], None));
-    }
-
-    #[test]
-    fn what_is_cut_ends_before_it_and_damage_is_named() {
-        let whole = dump();
-        for end in 40..whole.len() {
-            let (pieces, problem) = read(&whole[..end]);
-            assert!(pieces.len() < 2 && problem.is_none(), "{end}: {problem:?}");
-        }
-        assert_eq!(read(b"text").1, Some((0, "no jitdump")));
-        let mut damaged = whole;
-        damaged[44..48].fill(0);
-        assert_eq!(read(&damaged).1, Some((40, "record without a length")));
-    }
-}
+mod tests;

@@ -23,6 +23,10 @@ pub struct JitCode {
     pub name: Arc<[u8]>,
     /// Lines of its source, ascending.
     pub lines: Arc<[JitLine]>,
+    /// When it was made: in a dump by the dump's clock, in a perf map the bytes that the map had then.
+    pub made: u64,
+    /// When a dump has it moved elsewhere, if it does.
+    pub moved: Option<u64>,
 }
 
 /// A line of the source of a piece of machine code.

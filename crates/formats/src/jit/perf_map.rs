@@ -1,5 +1,6 @@
 //! `perf-PID.map`: a line for each piece of code, `START SIZE NAME`, both in hexadecimal. A runtime appends to it, so a
-//! later line about the same addresses is newer.
+//! later line about the same addresses is newer. It has no times; who looked how long the map was at a time knows which
+//! lines were there.
 
 use super::{JitCode, PIECES_MAX};
 
@@ -8,10 +9,12 @@ pub fn read(text: &[u8]) -> (Vec<JitCode>, u64) {
     let (mut pieces, mut bad) = (Vec::new(), 0);
     // What follows the last line feed is a line that was still being written.
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    for line in text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        match piece(line).filter(|_| pieces.len() < PIECES_MAX) {
-            Some(piece) => pieces.push(piece),
-            None => bad += 1,
+    let mut made = 0;
+    for line in text[..whole].split_inclusive(|byte| *byte == b'\n') {
+        made += line.len() as u64;
+        match piece(line.strip_suffix(b"\n").unwrap_or(line)).filter(|_| pieces.len() < PIECES_MAX) {
+            Some(piece) => pieces.push(JitCode { made, ..piece }),
+            None => bad += u64::from(line != b"\n"),
         }
     }
     (pieces, bad)
@@ -46,5 +49,7 @@ mod tests {
             (0x7f67_4d40_5280, 0x5b0, b"void Leak.loadOrder(int)"),
         ];
         assert_eq!((&found[..], bad), (&expected[..], 4));
+        let made: Vec<u64> = pieces.iter().map(|piece| piece.made).collect();
+        assert_eq!(made, [49, 112], "the lengths of the map with each line");
     }
 }

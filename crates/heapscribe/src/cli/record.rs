@@ -107,7 +107,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample", help_heading = SAMPLING)]
     pub(crate) mode: StartMode,
 
-    /// Do not record the frames of Python and PHP code, only those of the interpreter
+    /// Do not record the frames of Python, JavaScript and PHP code, only those of the interpreter
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) no_interpreter_frames: bool,
 

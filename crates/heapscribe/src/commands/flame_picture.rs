@@ -88,12 +88,14 @@ fn svg(caption: &Caption, graph: &FlameGraph) -> Result<String> {
     options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
     options.deterministic = true;
     options.hash = true;
-    options.no_sort = true;
+    // It takes lines in their order then, the last first. Elsewhere it wants the order of their bytes, which tears stacks
+    // apart: `f;g 1` is behind `f.cold 2`.
+    options.flame_chart = true;
     options.text_truncate_direction = flamegraph::TextTruncateDirection::Right;
     options.direction = if is_inverted { Direction::Inverted } else { Direction::Straight };
     let mut picture = Vec::new();
     let lines = graph.lines();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
+    flamegraph::from_lines(&mut options, lines.iter().rev().map(String::as_str), &mut picture)
         .context("cannot draw the flame graph")?;
     let picture = String::from_utf8(picture).context("cannot draw the flame graph")?;
     Ok(graph.with_places(&picture, is_inverted))
@@ -161,5 +163,20 @@ mod tests {
             assert!(picture.contains(&title), "{title} {picture}");
         }
         assert!(picture.contains("truncate_text_right = true"));
+    }
+
+    /// By their bytes `load 1`, `load.cold 2` and `load;parse 4` follow each other, so that `load` would be torn apart.
+    #[test]
+    fn a_function_whose_name_goes_on_in_another_has_one_box() {
+        let mut graph = FlameGraph::default();
+        for (names, width) in [("load", 1), ("load;parse", 4), ("load.cold", 2), ("load.cold;parse", 8)] {
+            let call = |name: &str| Call { function: name.to_owned(), places: [name.to_owned()].into() };
+            graph.add(names.split(';').map(call).collect(), width);
+        }
+        let caption = Caption { title: "Bytes".to_owned(), command: "./shop".to_owned(), unit: "bytes" };
+        let picture = svg(&caption, &graph).unwrap();
+        for title in ["load (5 bytes, 33.33%; load)", "load.cold (10 bytes, 66.67%; load.cold)"] {
+            assert_eq!(picture.matches(&format!("<title>{title}</title>")).count(), 1, "{title} {picture}");
+        }
     }
 }

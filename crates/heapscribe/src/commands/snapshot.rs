@@ -45,6 +45,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
         None => Snapshot::take(&session).map_err(with_hint)?.at_its_end(&session),
         Some(wanted) => named(&session, wanted)?,
     };
+    let snapshot = snapshot.with_jit_names(&session);
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
     let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
     let saved = write(&snapshot, args, &output)?;

@@ -46,7 +46,7 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let session = found.open()?;
     let mut live = Live { session, pid: found.pid, place, begin: Instant::now(), samples: Vec::new() };
-    let first = Snapshot::take(&live.session)?;
+    let first = Snapshot::take(&live.session)?.with_jit_names(&live.session);
     let (send, receive) = channel::<Waiting>();
     thread::scope(|scope| {
         scope.spawn(move || server.serve(&|asked| answer(&send, asked)));
@@ -96,7 +96,7 @@ impl Live {
                 ("api/control", true) => self.control(&asked),
                 (_, true) => Response::empty(Status::MethodNotAllowed),
                 ("api/live", _) if taken.elapsed() >= BETWEEN_LOOKS => match Snapshot::take(&self.session) {
-                    Ok(snapshot) => return Ok(Some((snapshot, reply))),
+                    Ok(snapshot) => return Ok(Some((snapshot.with_jit_names(&self.session), reply))),
                     Err(e) => refused(&format!("{e:#}")),
                 },
                 ("api/live", _) => self.state(),

@@ -50,6 +50,7 @@ impl Look {
     /// Looks, at the pages of the process, too, if asked.
     pub(crate) fn at(session: &SessionReader, with_pages: bool) -> Result<Look> {
         let snapshot = if with_pages { take_with_map(session)? } else { Snapshot::take(session)? };
+        let snapshot = snapshot.with_jit_names(session);
         let (live, memory) = live_estimate::answer_with_memory(&snapshot)?;
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             snapshot.records.iter().map(of).fold(0, u64::wrapping_add)

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::screens::holds_most;
-use crate::support::{Place, Report, Run, has, skip};
+use crate::support::{Place, Report, Run, has, may_mount_or_skip, skip};
 
 /// Blocks made by `leaf`, and how many of them have a stack that goes back to `main`.
 fn blocks(report: &Report, leaf: &str) -> (u64, u64) {
@@ -29,7 +29,65 @@ fn stacks_through_it_are_whole_while_it_is_registered() {
     );
 }
 
-/// Node.js compiles functions anew while it runs: each has the same name at all of its addresses.
+/// The function of no file in the stacks of each of these, which run the same code at the same address.
+fn between(report: &Report, callers: [&str; 3]) -> [String; 3] {
+    let stacks = report.json["stacks"].as_array().unwrap();
+    callers.map(|caller| {
+        let frames = stacks.iter().map(|stack| stack["frames"].as_array().unwrap());
+        let mut of_it = frames.filter(|frames| frames.iter().any(|frame| frame["function"] == caller));
+        let frames = of_it.next().unwrap_or_else(|| panic!("no stack of {caller}"));
+        let leaf = frames.iter().position(|frame| frame["function"] == "leaf").unwrap();
+        frames[leaf + 1]["function"].as_str().unwrap_or("-").to_owned()
+    })
+}
+
+/// A compiler that puts three functions at one address, the names of which it says in this way: `PLACE` is where it is.
+fn at_one_address(command: &str) -> [String; 3] {
+    let place = Place::new();
+    place.compile_with("cc", "jit_reused.c", "jit_reused", &["-fno-omit-frame-pointer"]);
+    let command = command.replace("PLACE", place.path("").to_str().unwrap());
+    let run = Run::new(&place, "sh").args(["-c", &command]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let _ = std::fs::remove_file(ended.stdout.trim());
+    between(&Report::of(&run.trace()), ["first", "second", "third"])
+}
+
+/// The dump says when each was there. `third` runs in a thread of its own, whose events come in another chunk.
+#[test]
+fn an_address_that_was_used_again_has_the_names_of_its_time() {
+    assert_eq!(at_one_address("cd PLACE && exec ./jit_reused dump"), ["a", "b", "c"]);
+}
+
+/// A map says no times; but it was longer each time.
+#[test]
+fn of_a_map_the_names_are_known_that_were_there_when_it_was_looked_at() {
+    assert_eq!(at_one_address("cd PLACE && exec ./jit_reused map"), ["a", "b", "c"]);
+}
+
+/// Its /tmp is gone when it has ended.
+#[test]
+fn of_a_process_with_mounts_of_its_own_the_map_is_found() {
+    if !may_mount_or_skip("a /tmp of its own") || !has("unshare") {
+        return;
+    }
+    // The program itself stays where it was, for its own names.
+    let inside = "mount --bind PLACE /mnt && mount -t tmpfs none /tmp && mkdir -p PLACE && \
+                  mount --bind /mnt PLACE && cd PLACE && exec ./jit_reused map";
+    assert_eq!(at_one_address(&format!("exec unshare --mount sh -c '{inside}'")), ["a", "b", "c"]);
+}
+
+/// Nobody looked at the map while it grew.
+#[test]
+fn where_the_time_of_a_name_is_not_known_all_are_shown() {
+    assert_eq!(
+        at_one_address("cd PLACE && exec ./jit_reused hasty-map"),
+        ["c | b | a", "c | b | a", "c | b | a"]
+    );
+}
+
+/// Node.js compiles functions anew while it runs: each has the same name at all of its addresses. These are the names of
+/// V8's perf map alone, which has the line that a function begins at.
 #[test]
 fn a_leak_in_javascript_is_named_by_function_file_and_line() {
     if !has("node") {
@@ -39,7 +97,8 @@ fn a_leak_in_javascript_is_named_by_function_file_and_line() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/leak.js");
     // It leaves a log in its working directory.
     let command = format!("cd {} && exec node {script}", place.path("").display());
-    let run = Run::new(&place, "sh").args(["-c", &command]).options(["--jit"]);
+    let run = Run::new(&place, "sh").args(["-c", &command]);
+    let run = run.options(["--jit", "--no-interpreter-frames"]);
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report = Report::of(&run.trace());

@@ -13,14 +13,14 @@ use crate::memory::Pages;
 use crate::support::{Place, Report, Run, heapscribe, skip, until};
 
 /// A server that looks at a process, or at a trace.
-struct View {
+pub(crate) struct View {
     child: Child,
     host: String,
     token: String,
 }
 
 impl View {
-    fn of(pid: u32, dir: &Path) -> View {
+    pub(crate) fn of(pid: u32, dir: &Path) -> View {
         View::with(&[OsStr::new(&pid.to_string()), OsStr::new("--session-dir"), dir.as_os_str()])
     }
 
@@ -50,7 +50,7 @@ impl View {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         let (status, body) = self.ask("GET", path, "");
         assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).unwrap()

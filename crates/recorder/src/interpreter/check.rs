@@ -21,7 +21,7 @@ use super::layout::{
 use super::offsets::{self, Without};
 use super::read::{Kernel, Read};
 use super::symbols::{FIRST_WITH, OTHERS};
-use super::{met, php, possible};
+use super::{met, php, possible, v8};
 use crate::unwind::cfi;
 
 const NOTHING: u32 = 0;
@@ -91,6 +91,7 @@ pub(crate) fn meet(text: &ModuleText, loader: &Loader) {
     let find = |name: &[u8]| loader.find_in_module_of(name, text.start as *const ());
     let Some(loop_code) = find(LOOP) else {
         php::check::meet(text, loader);
+        v8::check::meet(text, loader);
         for (language, _) in OTHERS.iter().filter(|(_, function)| find(function).is_some()) {
             met::note(*language, 0, FramesRead::LANGUAGE);
         }

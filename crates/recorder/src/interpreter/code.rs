@@ -6,6 +6,7 @@ use core::cell::UnsafeCell;
 use heapscribe_wire::language::Language;
 use heapscribe_wire::limits::{FUNCTION_NAME_BYTES_MAX, LINE_BITS, SOURCE_FILE_BYTES_MAX};
 
+use super::byte_reader::ByteReader;
 use super::layout::{BYTES, Chain, Layout, OBJECT_LENGTH};
 use super::lines::line_at;
 use super::read::Read;
@@ -105,43 +106,15 @@ impl Code {
             Chain::Objects => i64::from(instruction as u32 as i32) * 2,
             _ => instruction.wrapping_sub(self.address.wrapping_add(layout.code.instructions)) as i64,
         };
-        let mut table = Table::open(read, self.address.wrapping_add(layout.code.lines));
+        let mut table = bytes_of(read, self.address.wrapping_add(layout.code.lines));
         let line = line_at(layout.lines, self.first_line, offset, || table.next());
         if line >> LINE_BITS == 0 { line } else { 0 }
     }
 }
 
-/// The bytes of a bytes object, read some at a time.
-struct Table<R> {
-    read: R,
-    at: usize,
-    end: usize,
-    buffer: [u8; 64],
-    buffered: usize,
-    taken: usize,
-}
-
-impl<R: Read> Table<R> {
-    /// The object that the word at `field` leads to; empty when it cannot be read.
-    fn open(read: R, field: usize) -> Table<R> {
-        let object = read.word(field).unwrap_or(0);
-        let length = read.word(object.wrapping_add(OBJECT_LENGTH)).filter(|length| *length < 1 << 30);
-        let at = object.wrapping_add(BYTES);
-        let end = at.wrapping_add(length.unwrap_or(0));
-        Table { read, at, end, buffer: [0; 64], buffered: 0, taken: 0 }
-    }
-
-    fn next(&mut self) -> Option<u8> {
-        if self.taken == self.buffered {
-            let bytes = self.end.saturating_sub(self.at).min(self.buffer.len());
-            let part = self.buffer.get_mut(..bytes).filter(|part| !part.is_empty())?;
-            if !self.read.bytes(self.at, part) {
-                return None;
-            }
-            self.at += bytes;
-            (self.buffered, self.taken) = (bytes, 0);
-        }
-        self.taken += 1;
-        self.buffer.get(self.taken - 1).copied()
-    }
+/// The bytes of the bytes object that the word at `field` leads to; none when it cannot be read.
+fn bytes_of<R: Read>(read: R, field: usize) -> ByteReader<R> {
+    let object = read.word(field).unwrap_or(0);
+    let length = read.word(object.wrapping_add(OBJECT_LENGTH)).filter(|length| *length < 1 << 30);
+    ByteReader::new(read, object.wrapping_add(BYTES), length.unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! Frames of code that an interpreter runs, read in place: CPython's, and PHP's ([`php`]).
+//! Frames of code that an interpreter runs, read in place: CPython's, PHP's ([`php`]) and V8's ([`v8`]).
 //!
 //! A Python program's stack is `_PyEval_EvalFrameDefault` forty times. Which Python frames each of these calls runs is
 //! told by the interpreter's own list of frames, which hangs on the thread's state. It is read without a lock and without
@@ -15,6 +15,7 @@
 //!
 //! What it refuses: to follow more than a bounded number of frames, and to believe a code object that is being freed.
 
+mod byte_reader;
 mod calls;
 pub(crate) mod chain;
 pub(crate) mod check;
@@ -32,3 +33,5 @@ pub(crate) mod raw;
 pub(crate) mod read;
 mod symbols;
 mod text;
+pub(crate) mod v8;
+mod word_hash;

@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub(super) const PYTHON: u32 = 1;
 /// PHP's.
 pub(super) const PHP: u32 = 2;
+/// V8's.
+pub(super) const V8: u32 = 4;
 
 static POSSIBLE: AtomicU32 = AtomicU32::new(0);
 
@@ -19,6 +21,12 @@ pub(crate) fn is_any() -> bool {
 #[inline(always)]
 pub(crate) fn is_php() -> bool {
     POSSIBLE.load(Ordering::Acquire) & PHP != 0
+}
+
+/// The same of V8.
+#[inline(always)]
+pub(crate) fn is_v8() -> bool {
+    POSSIBLE.load(Ordering::Acquire) & V8 != 0
 }
 
 /// The same of CPython.

@@ -3,9 +3,8 @@
 use heapscribe_wire::language::Language;
 
 /// Interpreters whose frames are not read yet, by what programs embed them with, or debuggers know them by.
-pub(super) const OTHERS: [(Language, &[u8]); 6] = [
+pub(super) const OTHERS: [(Language, &[u8]); 5] = [
     (Language::PYTHON, b"pypy_main_startup"),
-    (Language::JAVASCRIPT, b"v8dbg_off_fp_function"),
     (Language::JAVA, b"JNI_CreateJavaVM"),
     (Language::RUBY, b"ruby_run_node"),
     (Language::PERL, b"Perl_runops_standard"),

@@ -18,6 +18,7 @@ use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
 use crate::interpreter::met::Defined;
 use crate::interpreter::php::names::PhpFunctions;
+use crate::interpreter::v8::names::V8Functions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;
@@ -113,6 +114,7 @@ pub(super) unsafe fn create(
         interpreters: Defined::default(),
         functions: Functions::default(),
         php: PhpFunctions::default(),
+        v8: V8Functions::default(),
         names: Names::default(),
         rates: Rates::default(),
         live,

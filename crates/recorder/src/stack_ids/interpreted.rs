@@ -18,6 +18,7 @@ use super::capture::Capture;
 use super::composed::{Interpreted, composed};
 use super::native::Native;
 use super::php::with_php;
+use super::v8::with_v8;
 use crate::interpreter::chain::{InterpretedFrames, Walked};
 use crate::interpreter::check::{self, Interpreter};
 use crate::interpreter::layout::{Chain, Known, Shaped};
@@ -56,9 +57,9 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     if id == StackId::UNKNOWN {
         return id;
     }
-    if possible::is_php() {
+    if possible::is_php() || possible::is_v8() {
         // SAFETY: the registers are the caller's.
-        let both = unsafe { caller.capture().and_then(|capture| with_php(&capture, native)) };
+        let both = unsafe { caller.capture().and_then(|capture| with_other(&capture, native)) };
         if both.is_some() || !possible::is_python() {
             return both.unwrap_or(id);
         }
@@ -92,6 +93,19 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
             Some(3) => number(caller, id, of(interpreter, Known::<3>, read, thread_state, session)),
             _ => number(caller, id, of(interpreter, &interpreter.layout.shape, read, thread_state, session)),
         }
+    }
+}
+
+/// The same of PHP or V8; `None` where there are no frames of these.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+unsafe fn with_other(capture: &Capture<'_>, native: Native) -> Option<StackId> {
+    // SAFETY: the registers are the caller's.
+    unsafe {
+        let php = if possible::is_php() { with_php(capture, native) } else { None };
+        php.or_else(|| if possible::is_v8() { with_v8(capture, native) } else { None })
     }
 }
 

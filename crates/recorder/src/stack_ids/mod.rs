@@ -4,7 +4,7 @@
 //!   on the thread's own stack    walk incrementally, number of the leaf's path      almost always
 //!   on another one               the same, after a look that it is there            fibers
 //!   on one after another         the same for each of them                          split stacks
-//!   with an interpreter          the number of that and of its frames together          Python, PHP
+//!   with an interpreter          the number of that and of its frames together          Python, PHP, V8
 //!   unusual, or a dlclose runs   walk from the beginning, cache nothing
 //! ```
 
@@ -19,6 +19,7 @@ mod native;
 mod php;
 mod slow;
 mod stacks_met;
+mod v8;
 mod verify;
 
 pub(crate) use bounds::learn;

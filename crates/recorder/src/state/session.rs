@@ -10,6 +10,7 @@ use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::interpreter::functions::Functions;
 use crate::interpreter::met::Defined;
 use crate::interpreter::php::names::PhpFunctions;
+use crate::interpreter::v8::names::V8Functions;
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::clock;
@@ -50,6 +51,8 @@ pub(crate) struct Session {
     pub functions: Functions,
     /// The same of PHP's, and where its loop's registers are.
     pub php: PhpFunctions,
+    /// The same of V8's.
+    pub v8: V8Functions,
     /// Numbers of names.
     pub names: Names,
     /// Numbers of sampling rates.

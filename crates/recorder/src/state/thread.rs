@@ -18,6 +18,7 @@ use super::sampling::Sampling;
 use super::sections::Sections;
 use crate::interpreter::chain::InterpretedFrames;
 use crate::interpreter::php::chain::PhpFrames;
+use crate::interpreter::v8::frames::JsFrames;
 use crate::live::RegionCache;
 use crate::log::OpenChunk;
 use crate::unwind::StackRange;
@@ -79,6 +80,8 @@ pub(crate) struct Thread {
     pub interpreted: UnsafeCell<InterpretedFrames>,
     /// The same of PHP.
     pub php: UnsafeCell<PhpFrames>,
+    /// The same of V8.
+    pub v8: UnsafeCell<JsFrames>,
     /// Captures of its stack, as far as they are counted for the cross-check.
     pub captures: Cell<u32>,
 }
@@ -113,6 +116,7 @@ impl Thread {
             (&raw mut (*thread).stacks).write(UnsafeCell::new(stacks));
             (&raw mut (*thread).interpreted).write(UnsafeCell::new(InterpretedFrames::default()));
             (&raw mut (*thread).php).write(UnsafeCell::new(PhpFrames::default()));
+            (&raw mut (*thread).v8).write(UnsafeCell::new(JsFrames::default()));
             place.as_ref()
         }
     }

@@ -275,9 +275,9 @@ impl CachedStack {
         self.slots.get(..self.len)?.get(index).map(|frame_slot| frame_slot.address)
     }
 
-    /// The path out from frame `index`.
-    pub(crate) fn hash(&self, index: usize) -> Option<PathHash> {
-        self.frames.get(..self.len)?.get(index).map(|cached| cached.hash)
+    /// Frame `index`.
+    pub(crate) fn frame(&self, index: usize) -> Option<&CachedFrame> {
+        self.frames.get(..self.len)?.get(index)
     }
 
     /// Whether frame `index` is the one with this slot and path, and its frame pointer does not matter.

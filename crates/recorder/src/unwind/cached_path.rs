@@ -117,9 +117,40 @@ impl CachedPaths {
         at: Registers,
         epoch: u64,
     ) -> Option<StackId> {
+        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
+        unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.id) }
+    }
+
+    /// The index of the cached frame that the path of [`Self::find`] joins: those up to it are active, and no other.
+    ///
+    /// # Safety
+    /// - As of [`CachedPaths::find`].
+    pub(crate) unsafe fn joined(
+        &self,
+        set: SetIndex,
+        stack: &CachedStack,
+        unchanged: usize,
+        at: Registers,
+        epoch: u64,
+    ) -> Option<usize> {
+        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
+        unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.joined as usize) }
+    }
+
+    /// # Safety
+    /// - As of [`CachedPaths::find`].
+    #[inline(always)]
+    unsafe fn path(
+        &self,
+        set: SetIndex,
+        stack: &CachedStack,
+        unchanged: usize,
+        at: Registers,
+        epoch: u64,
+    ) -> Option<&CachedPath> {
         // SAFETY: `stack` is readable from `at.sp` to the outermost slot cached, and `unchanged` is what it gives there.
         let is_it = |path: &&CachedPath| unsafe { path.is_here(stack, unchanged, at, epoch) };
-        self.sets[set.0 % SETS].iter().find(is_it).map(|path| path.id)
+        self.sets[set.0 % SETS].iter().find(is_it)
     }
 
     /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
@@ -133,7 +164,10 @@ impl CachedPaths {
         joined: usize,
         id: StackId,
     ) {
-        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.hash(joined)) else { return };
+        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.frame(joined).map(|frame| frame.hash))
+        else {
+            return;
+        };
         let is_short = (1..=FRAMES_MAX + 1).contains(&frames.len());
         if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN || !is_short {
             return;

@@ -95,8 +95,8 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
     let records = records.as_chunks().0.iter().map(Record::parse).collect();
     let definitions = session.definitions(0, named.defs_committed);
     let (name, moment, held) = (Some(lossy(named.name)), moment(&named), Duration::ZERO);
-    let (modes, pages) = (session.modes(&head.get()), None);
-    Ok(Snapshot { head, name, moment, exactness, records, definitions, modes, held, pages, image })
+    let (modes, jit_names, pages) = (session.modes(&head.get()), Vec::new(), None);
+    Ok(Snapshot { head, name, moment, exactness, records, definitions, jit_names, modes, held, pages, image })
 }
 
 /// Writes a snapshot under a name into its session, as if the program had taken it; its number there.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use heapscribe_formats::model::ModeChange;
@@ -11,8 +12,10 @@ use heapscribe_wire::head::{BadHead, HEAD_FILE_BYTES, HOLD_OFFSET, Head};
 use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
 use heapscribe_wire::operation::{FILE_NAME, Record};
 
+use crate::clock::monotonic_ns;
 use crate::files::{open_file, read_up_to};
 use crate::head::read_records;
+use crate::jit::{Running, Wanted};
 use crate::key::SessionKey;
 use crate::liveness::{self, Alive};
 use crate::mode_changes::modes_with_off;
@@ -69,6 +72,8 @@ pub struct SessionReader {
     log: File,
     alive: Option<Alive>,
     namespace: u64,
+    /// Names of code that its runtime has compiled, when they were asked for.
+    jit: Mutex<Option<Running>>,
 }
 
 impl SessionReader {
@@ -93,6 +98,7 @@ impl SessionReader {
             log: file("log", false)?,
             alive: Alive::find_in(namespace, key.pid, key.created_mono_ns),
             namespace,
+            jit: Mutex::default(),
         })
     }
 
@@ -145,6 +151,15 @@ impl SessionReader {
         let n = read_up_to(&self.defs, &mut bytes, from);
         bytes.truncate(n);
         bytes
+    }
+
+    /// The definitions that name what these run through of code that its runtime has compiled so far; none when it has ended.
+    pub(super) fn jit_names(&self, definitions: &[u8]) -> Vec<u8> {
+        let Some((pid, wanted)) = self.living_pid().zip(Wanted::of(&self.head, None, monotonic_ns())) else {
+            return Vec::new();
+        };
+        let mut jit = self.jit.lock().unwrap_or_else(PoisonError::into_inner);
+        jit.get_or_insert_with(|| Running::of(pid)).names(&wanted, definitions)
     }
 
     /// What was recorded of the process, when that was nothing for a time.

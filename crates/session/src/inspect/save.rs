@@ -110,6 +110,7 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     writer.start(&session(snapshot, &info.command), &mut out);
     let process = writer.process(&info, &mut out);
     let accepted = writer.definitions(process, Position::default(), &snapshot.definitions, &mut out);
+    writer.definitions(process, accepted.position, &snapshot.jit_names, &mut out);
     let (table, mut problems) = snapshot.table(0, LiveRole::Snapshot);
     if accepted.bytes < snapshot.definitions.len() {
         let why = accepted.bad.map_or("it is truncated", |bad| bad.why);

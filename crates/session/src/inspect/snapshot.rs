@@ -35,6 +35,8 @@ pub struct Snapshot {
     pub records: Vec<Record>,
     /// What the numbers in it mean.
     pub definitions: Vec<u8>,
+    /// What names code in them that the process's runtime has compiled, when that was asked for.
+    pub jit_names: Vec<u8>,
     /// What was recorded of the process, when that was nothing for a time.
     pub modes: Vec<ModeChange>,
     /// How long the process's threads were held back.
@@ -63,11 +65,28 @@ impl Snapshot {
             (session.chunks(&head.get()), session.definitions(0, head.get().defs_committed))
         };
         let moment = moment.with_ticks(&head.get(), &chunks);
-        let (modes, name, pages) = (session.modes(&head.get()), None, None);
-        let mut snapshot =
-            Snapshot { head, name, moment, exactness, records, definitions, modes, held, pages, image };
+        let (modes, name, jit_names, pages) = (session.modes(&head.get()), None, Vec::new(), None);
+        let mut snapshot = Snapshot {
+            head,
+            name,
+            moment,
+            exactness,
+            records,
+            definitions,
+            jit_names,
+            modes,
+            held,
+            pages,
+            image,
+        };
         snapshot.not_before_its_blocks();
         Ok((snapshot, seen))
+    }
+
+    /// The same with names of what the process's runtime has compiled so far.
+    pub fn with_jit_names(mut self, session: &SessionReader) -> Snapshot {
+        self.jit_names = session.jit_names(&self.definitions);
+        self
     }
 
     /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be

@@ -71,7 +71,11 @@ impl<W: Write> Printer for Lines<W> {
                 f.first_line
             ),
             Definition::Code(c) => {
-                writeln!(self.out, "code {:#x}..{:#x} F{}:{}", c.start, c.end, c.function.0, c.line)
+                write!(self.out, "code {:#x}..{:#x} F{}:{}", c.start, c.end, c.function.0, c.line)?;
+                match c.first_node {
+                    StackId::UNKNOWN => writeln!(self.out),
+                    first => writeln!(self.out, " from=S{}", first.0),
+                }
             }
             Definition::Interpreter(i) => {
                 let read = i.frames.name().map_or_else(|| i.frames.0.to_string(), str::to_owned);

@@ -69,6 +69,7 @@ impl<W: Write> Printer for Objects<W> {
             Definition::Code(c) => json!({
                 "type": "code", "process": process, "start": format!("{:#x}", c.start),
                 "end": format!("{:#x}", c.end), "function": c.function.0, "line": c.line,
+                "first_stack": (c.first_node != StackId::UNKNOWN).then_some(c.first_node.0),
             }),
             Definition::Interpreter(i) => json!({
                 "type": "interpreter", "process": process, "language": language(i.language),

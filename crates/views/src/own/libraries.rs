@@ -36,8 +36,9 @@ const NAMES: [&str; 23] = [
 const STARTS: [&str; 6] = ["_start", "start_thread", "clone", "clone3", "__clone", "__clone3"];
 
 /// Parts of the paths of source files that a library brought.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "node:",
+    "/node_modules/",
     "/rustc/",
     "/rustlib/src/",
     "/.cargo/registry/",
@@ -93,9 +94,12 @@ pub(super) fn is_language(frame: &NamedFrame) -> bool {
     let by_source = frame.file.as_deref().is_some_and(|file| {
         SOURCES.iter().any(|part| file.contains(part)) || frame.language.is_some() && is_pythons(file)
     });
+    // What a script calls without a line of it.
+    let is_built_in =
+        matches!(frame.language, Some(Language::JAVASCRIPT | Language::PHP)) && frame.file.is_none();
     // A part of the runtime that compiled code while the program ran.
     let is_runtime = frame.language == Some(Language(0));
-    by_name || by_source || is_runtime || frame.module.as_deref().is_some_and(is_pythons)
+    by_name || by_source || is_built_in || is_runtime || frame.module.as_deref().is_some_and(is_pythons)
 }
 
 /// Python's own modules, and those that were installed for it: source files, and the libraries that some of them are.
@@ -110,6 +114,7 @@ pub(super) fn is_interpreter(path: &str, language: Language) -> bool {
     let names: &[&str] = match language {
         Language::PYTHON => &["python", "libpython"],
         Language::PHP => &["php", "libphp"],
+        Language::JAVASCRIPT => &["node", "nodejs", "libnode"],
         _ => &[],
     };
     let file = path.rsplit('/').next().unwrap_or(path);

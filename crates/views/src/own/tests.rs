@@ -45,6 +45,21 @@ fn libraries_are_known_by_place_and_by_name() {
     check("dgemm_", "/opt/conda/site-packages/numpy.libs/libopenblas.so", "", true);
     check("step", "/home/me/project/step.cpython-311-x86_64-linux-gnu.so", "", false);
     check("", "", "", false);
+    check("Route.dispatch", "", "/srv/shop/node_modules/express/lib/router/route.js", true);
+}
+
+#[test]
+fn functions_of_the_language_itself_are_no_script_s() {
+    let check = |language: Language, file: &str, expected: bool| {
+        let frame = NamedFrame { language: Some(language), ..frame("map", "", file) };
+        assert_eq!(is_library(&frame), expected, "{language:?} {file}");
+    };
+    check(Language::JAVASCRIPT, "", true);
+    check(Language::JAVASCRIPT, "/srv/shop/app.js", false);
+    check(Language::JAVASCRIPT, "node:internal/fs/utils", true);
+    check(Language::PHP, "", true);
+    check(Language::PHP, "/srv/shop/app.php", false);
+    check(Language::JAVA, "", false);
 }
 
 #[test]
@@ -58,6 +73,9 @@ fn interpreters_are_known_by_their_files() {
     check("/usr/bin/python", Language::PYTHON, true);
     check("/usr/bin/php8.2", Language::PHP, true);
     check("/usr/bin/python3.11", Language::PHP, false);
+    check("/usr/bin/node", Language::JAVASCRIPT, true);
+    check("/usr/lib/x86_64-linux-gnu/libnode.so.115", Language::JAVASCRIPT, true);
+    check("/home/me/node_exporter", Language::JAVASCRIPT, false);
     check("/usr/bin/gdb", Language::PYTHON, false);
     check("/home/me/python_tool", Language::PYTHON, false);
     check("/home/me/phpunit", Language::PHP, false);
@@ -196,6 +214,7 @@ fn what_counts_as_own_code_is_named_where_it_has_a_name() {
     let modules = Modules {
         libraries: BTreeSet::from(["/usr/lib/libthin.so.1".to_owned()]),
         interpreters: BTreeSet::from(["/usr/bin/python3.11".to_owned()]),
+        has_interpreted: true,
     };
     for (function, module, expected) in [
         ("render", "/usr/lib/libthin.so.1", true),

@@ -188,7 +188,7 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::RegisteredFrames => {
             "Unwinding information of generated code left out because its table was full"
         }
-        LossReason::InterpretedFrames => "Stacks without their Python frames, which could not be read",
+        LossReason::InterpretedFrames => "Stacks without the interpreter's frames, which could not be read",
         LossReason::Held => "Calls not recorded because snapshots paused them for too long",
         LossReason::NameTable => "Marks and sections without a name, or beyond the limit per process",
         LossReason::SectionDepth => "Sections not followed because they are nested too deep",

@@ -96,8 +96,9 @@ pub struct InterpretedNode {
     pub line: u32,
 }
 
-/// Machine code that was made of a function while the program ran. It names all nodes of its process whose calls lie in it
-/// and in no module, those before it, too.
+/// Machine code that was made of a function while the program ran. It names nodes of its process whose calls lie in it
+/// and in no module, whether they are defined before it or after it: from `first_node` on, up to the first node of other
+/// code with the same start. A compiler puts new code where it has discarded old code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Code {
     /// Its first address.
@@ -108,6 +109,8 @@ pub struct Code {
     pub function: FunctionId,
     /// The line in it; 0 when that is not known.
     pub line: u32,
+    /// The first node that it names; unknown for all of them.
+    pub first_node: StackId,
 }
 
 /// An interpreter that a process has. The last one of a language counts.

@@ -11,6 +11,11 @@ fn node(parent: u32, pc: u64) -> Definition<'static> {
     })
 }
 
+fn code(first_node: StackId) -> Definition<'static> {
+    let (start, end) = (0x7f00_0000, 0x7f00_0100);
+    Definition::Code(Code { start, end, function: FunctionId(1), line: 3, first_node })
+}
+
 #[test]
 fn a_stream_round_trips_and_any_cut_is_noticed() {
     let module =
@@ -52,7 +57,8 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
             frames: FramesRead::YES,
             objects: ObjectAllocator::MALLOC,
         }),
-        Definition::Code(Code { start: 0x7f00_0000, end: 0x7f00_0100, function: FunctionId(1), line: 3 }),
+        code(StackId::UNKNOWN),
+        code(StackId(7)),
     ];
     let mut bytes = vec![0; 512];
     let (mut position, mut len) = (Position::default(), 0);

@@ -32,7 +32,7 @@ enum Owned {
     Name(u32, Vec<u8>),
     Function(u32, u8, u32, Vec<u8>, Vec<u8>),
     Interpreted(u32, u32, u32),
-    Code(u64, u32, u32, u32),
+    Code(u64, u32, u32, u32, u32),
     Interpreter(u8, u32, u8, u8),
 }
 
@@ -75,11 +75,12 @@ impl Owned {
                 name: cut(name, FUNCTION_NAME_BYTES_MAX),
                 file: cut(file, SOURCE_FILE_BYTES_MAX),
             }),
-            Owned::Code(start, bytes, function, line) => Definition::Code(Code {
+            Owned::Code(start, bytes, function, line, first_node) => Definition::Code(Code {
                 start: start >> 1,
                 end: (start >> 1) + u64::from(*bytes),
                 function: FunctionId(*function),
                 line: *line,
+                first_node: StackId(*first_node),
             }),
             Owned::Interpreter(language, version, frames, objects) => Definition::Interpreter(Interpreter {
                 language: Language(*language),
@@ -112,8 +113,8 @@ fn owned() -> impl Strategy<Value = Owned> {
         1 => function.prop_map(|(id, of, line, name, file)| Owned::Function(id, of, line, name, file)),
         4 => (any::<u32>(), any::<u32>(), any::<u32>())
             .prop_map(|(parent, function, line)| Owned::Interpreted(parent, function, line)),
-        1 => (number(), any::<u32>(), any::<u32>(), any::<u32>())
-            .prop_map(|(start, bytes, function, line)| Owned::Code(start, bytes, function, line)),
+        1 => (number(), any::<u32>(), any::<u32>(), any::<u32>(), prop_oneof![Just(0), any::<u32>()])
+            .prop_map(|(start, bytes, function, line, first)| Owned::Code(start, bytes, function, line, first)),
         1 => (any::<u8>(), any::<u32>(), any::<u8>(), 0..4u8)
             .prop_map(|(language, version, frames, objects)| Owned::Interpreter(language, version, frames, objects)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),

@@ -3,6 +3,7 @@
 use super::check::Php;
 use super::layout::{CALLED_BY_C, EVAL, INTERNAL, LINE, STRING_HASH, USER};
 use crate::interpreter::read::Read;
+use crate::interpreter::word_hash::hash;
 
 /// What a frame is to the call of the loop that runs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,24 +40,6 @@ pub(crate) struct Source<'a, R> {
     /// The innermost frame, and its line, if that is a user's function.
     pub innermost: usize,
     pub line: u32,
-}
-
-/// Odd numbers without a pattern, one for each word.
-const FACTORS: [u64; 6] = [
-    0x9e37_79b9_7f4a_7c15,
-    0xd6e8_feb8_6659_fd93,
-    0xa076_1d64_78bd_642f,
-    0xe703_7ed1_a0b4_28db,
-    0x8ebc_6af0_9c88_c6e3,
-    0x5899_65cc_7537_4cc3,
-];
-
-/// A hash of up to six words, which waits for none of them.
-#[inline(always)]
-fn hash<const WORDS: usize>(words: [usize; WORDS]) -> u64 {
-    let products = words.into_iter().zip(FACTORS).map(|(word, factor)| (word as u64).wrapping_mul(factor));
-    let sum = products.fold(0u64, u64::wrapping_add);
-    sum ^ sum >> 32
 }
 
 impl<R: Read> Source<'_, R> {

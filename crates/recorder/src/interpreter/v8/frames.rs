@@ -1,0 +1,197 @@
+//! The frames of JavaScript that a thread runs: those of its native stack that have a function, cached for the next
+//! capture.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use super::heap::Heap;
+use super::layout::SHARED_CODE;
+use super::names::V8Functions;
+use super::native_stack::NativeStack;
+use super::running::{Kind, Running};
+use crate::interpreter::chain::Walked;
+use crate::interpreter::read::{Direct, Read};
+use crate::interpreter::word_hash::hash;
+use crate::platform::lock::Held;
+use crate::platform::memory;
+use crate::unwind::{Frame, PathHash};
+
+/// Frames at most; of a thread with more nothing but its native stack is recorded.
+const FRAMES_MAX: usize = 1 << 14;
+const FRAMES_AT_FIRST: usize = 128;
+const GROWTH: usize = 8;
+
+/// A frame of JavaScript.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Which of the native frames it is, and the path out from that.
+    index: usize,
+    path: PathHash,
+    running: Running,
+    /// What it is known by: words of what it leads to; 0: nothing was read.
+    identity: u64,
+    /// The frame, without those that are inlined into it.
+    frame: Frame,
+    /// The frames out from here.
+    hash: PathHash,
+}
+
+/// The frames of a thread, the outermost first.
+#[derive(Debug, Default)]
+pub(crate) struct JsFrames {
+    entries: &'static mut [Entry],
+    len: usize,
+    /// How many have a frame and a hash.
+    resolved: usize,
+    /// How many of the native frames were looked at, and the path out from the last of them.
+    scanned: usize,
+    scanned_path: PathHash,
+}
+
+impl JsFrames {
+    /// Makes more room. False when there is enough for the deepest, or no memory.
+    #[cold]
+    pub(crate) fn grow(&mut self, held: &Held<'_>) -> bool {
+        let frames = (self.entries.len() * GROWTH).max(FRAMES_AT_FIRST);
+        let place = (frames <= FRAMES_MAX).then(|| memory::alloc(frames * size_of::<Entry>(), held));
+        let Some(place) = place.flatten() else { return false };
+        (self.len, self.resolved, self.scanned) = (0, 0, 0);
+        // SAFETY: new zeroed memory, aligned to 64, which stays and is this list's alone; zero is valid for integers and
+        // for the first variant of `Kind`.
+        self.entries = unsafe { core::slice::from_raw_parts_mut(place.as_ptr().cast(), frames) };
+        true
+    }
+
+    /// Finds all frames of a stack and what they run. A handler that jumps away in between leaves nothing cached.
+    #[inline(always)]
+    pub(crate) fn walk(&mut self, source: &NativeStack<'_>) -> Walked {
+        let Some(innermost) = source.active.checked_sub(1) else { return Walked::Nothing };
+        let is_same = |at: usize, path: PathHash| at < source.active && source.path(at) == Some(path);
+        let has_scanned = self.scanned > 0 && is_same(self.scanned - 1, self.scanned_path);
+        if !has_scanned || self.scanned != source.active {
+            let known = self.entries.get(..self.len).unwrap_or_default();
+            let kept = known.iter().take_while(|entry| is_same(entry.index, entry.path)).count();
+            let before = kept.checked_sub(1).and_then(|last| known.get(last));
+            let from = if has_scanned { self.scanned } else { before.map_or(0, |entry| entry.index + 1) };
+            let scanned = self.scan(source, kept, from);
+            if scanned != Walked::Nothing {
+                return scanned;
+            }
+            self.scanned_path = source.path(innermost).unwrap_or_default();
+            self.scanned = source.active;
+        }
+        if self.len == 0 { Walked::Nothing } else { self.look(source) }
+    }
+
+    /// Looks for frames among the native ones from `from` on, of which `kept` further out are known.
+    #[cold]
+    fn scan(&mut self, source: &NativeStack<'_>, kept: usize, from: usize) -> Walked {
+        (self.len, self.scanned) = (kept, 0);
+        self.resolved = self.resolved.min(kept);
+        compiler_fence(Ordering::SeqCst);
+        for index in from..source.active {
+            let Some(pointer) = source.frame_pointer(index) else { continue };
+            let kind = source.kind(index, pointer);
+            if kind == Kind::Native {
+                continue;
+            }
+            let Some(entry) = self.entries.get_mut(self.len) else { return Walked::NoRoom };
+            let path = source.path(index).unwrap_or_default();
+            let running = Running { kind, at: source.pc(index), ..Running::default() };
+            *entry = Entry { index, path, running, ..Entry::default() };
+            self.len += 1;
+        }
+        Walked::Nothing
+    }
+
+    /// Looks at what each frame runs.
+    #[inline(always)]
+    fn look(&mut self, source: &NativeStack<'_>) -> Walked {
+        // SAFETY: what a frame of the calling thread runs is alive, and nobody frees it meanwhile: it is this thread that
+        // collects what its frames do not hold, and only after it has updated them.
+        let heap = Heap { read: unsafe { Direct::new() }, layout: &source.v8.layout };
+        let mut resolved = self.resolved;
+        for (at, entry) in self.entries.iter_mut().take(self.len).enumerate() {
+            let pointer = source.stack.slot_before(entry.index).wrapping_sub(8);
+            let Running { kind, at: pc, .. } = entry.running;
+            if !NativeStack::has_arguments(pointer) {
+                return Walked::Unreadable;
+            }
+            let running = source.running(kind, pc, pointer);
+            let Some((running, identity)) = identified(&heap, running) else { return Walked::Unreadable };
+            if entry.identity != identity {
+                *entry = Entry { running, identity, frame: Frame::default(), ..*entry };
+                resolved = resolved.min(at);
+            }
+        }
+        self.resolved = resolved;
+        self.resolve(source.functions)
+    }
+
+    /// Gives each entry its frame and its hash.
+    #[inline(always)]
+    pub(crate) fn resolve(&mut self, functions: &V8Functions) -> Walked {
+        let before = self.resolved.checked_sub(1).and_then(|before| self.entries.get(before));
+        let mut hash = before.map_or(PathHash::seed(None), |entry| entry.hash);
+        for index in self.resolved..self.len {
+            let Some(entry) = self.entries.get_mut(index) else { break };
+            if entry.frame == Frame::default() {
+                match functions.frame(entry.identity) {
+                    Some(frame) => entry.frame = frame,
+                    None => return Walked::New(index),
+                }
+            }
+            if entry.running.kind != Kind::Interpreted {
+                let Some(inlined) = functions.inlined(entry.identity) else { return Walked::New(index) };
+                hash = inlined.fold(hash, PathHash::roll);
+            }
+            hash = hash.roll(entry.frame).roll(Frame::from_bits(entry.index as u64));
+            entry.hash = hash;
+            self.resolved = index + 1;
+        }
+        Walked::Known(hash)
+    }
+
+    /// What a frame runs, and what that is known by.
+    pub(crate) fn running(&self, index: usize) -> Option<(Running, u64)> {
+        let entry = self.entries.get(..self.len)?.get(index)?;
+        Some((entry.running, entry.identity))
+    }
+
+    /// How many frames there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Which of the native frames a frame is, and the path out from that.
+    pub(crate) fn place(&self, index: usize) -> Option<(usize, PathHash)> {
+        let entry = self.entries.get(..self.len)?.get(index)?;
+        Some((entry.index, entry.path))
+    }
+
+    /// A frame, after those that are inlined into it.
+    pub(crate) fn frames<'a>(
+        &self,
+        index: usize,
+        functions: &'a V8Functions,
+    ) -> impl Iterator<Item = Frame> + use<'a> {
+        let entry = self.entries.get(..self.len).and_then(|entries| entries.get(index)).copied();
+        let compiled = entry.filter(|entry| entry.running.kind != Kind::Interpreted);
+        let inlined = compiled.and_then(|entry| functions.inlined(entry.identity));
+        inlined.into_iter().flatten().chain(entry.map(|entry| entry.frame))
+    }
+}
+
+/// What a frame runs, with what it is known by: the function's own part, its name or scope, its script, its code and where
+/// that is. Another function that was moved to where one was differs in one of these.
+#[inline(always)]
+fn identified<R: Read>(heap: &Heap<'_, R>, mut running: Running) -> Option<(Running, u64)> {
+    let layout = heap.layout;
+    let shared = heap.field(running.function, layout.shared)?;
+    let (name, script) = (heap.field(shared, layout.name)?, heap.field(shared, layout.script)?);
+    if running.kind != Kind::Interpreted {
+        let own = heap.field(running.function, layout.function_code)?;
+        running.code = hash([heap.field(shared, SHARED_CODE)?, own]) as usize;
+    }
+    Some((running, hash([shared, name, script, running.code, running.at]).max(1)))
+}

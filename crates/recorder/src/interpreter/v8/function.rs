@@ -1,0 +1,84 @@
+//! A function: its names, and the script that it is in.
+
+use heapscribe_wire::language::Language;
+
+use super::heap::{Heap, is_object};
+use super::layout::SCRIPT_NAME;
+use super::scope::Scope;
+use super::text;
+use crate::interpreter::code::Names;
+use crate::interpreter::read::Read;
+use crate::platform::lock::Held;
+
+/// What has no name, as frames by a perf map have it: a script's own code, and another function.
+const TOP_LEVEL: &[u8] = b"(top level)";
+const ANONYMOUS: &[u8] = b"(anonymous)";
+const FILE_SCHEME: &[u8] = b"file://";
+
+/// A function, as far as a stack shows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Function {
+    /// Its name, of one that has no scope: it is written in C++.
+    name: usize,
+    /// Its scope.
+    pub(super) scope: Option<Scope>,
+    /// Its script; no object of one that has none.
+    pub(super) script: usize,
+}
+
+impl Function {
+    /// Reads a function. `None` of what is none.
+    pub(super) fn read<R: Read>(heap: &Heap<'_, R>, function: usize) -> Option<Function> {
+        Function::of_shared(heap, heap.shared(function)?)
+    }
+
+    /// The function with this part that it shares with its closures.
+    pub(super) fn of_shared<R: Read>(heap: &Heap<'_, R>, shared: usize) -> Option<Function> {
+        let layout = heap.layout;
+        let (name, script) = (heap.field(shared, layout.name)?, heap.field(shared, layout.script)?);
+        let is_scope = is_object(name) && heap.kind(name)? == layout.types.scope;
+        let scope = if is_scope { Some(Scope::read(heap, name)?) } else { None };
+        let is_script = is_object(script) && heap.kind(script)? == layout.types.script;
+        Some(Function { name, scope, script: if is_script { script } else { 0 } })
+    }
+
+    /// Its names.
+    pub(super) fn names<'a, R: Read>(
+        &self,
+        heap: &Heap<'_, R>,
+        first_line: u32,
+        held: &'a Held<'_>,
+    ) -> Option<Names<'a>> {
+        let own = self.scope.map_or([self.name, 0], |scope| scope.names);
+        let path = heap.field(self.script, SCRIPT_NAME);
+        Names::written(Language::JAVASCRIPT, first_line, held, |name, file| {
+            let written = own.into_iter().find_map(|own| write(heap, own, name).filter(|bytes| *bytes > 0));
+            let name_bytes = match written {
+                Some(bytes) => bytes,
+                None => {
+                    let is_all = self.scope.is_some_and(|scope| scope.start == 0);
+                    let instead = if is_all { TOP_LEVEL } else { ANONYMOUS };
+                    name.get_mut(..instead.len())?.copy_from_slice(instead);
+                    instead.len()
+                }
+            };
+            let file_bytes = path.and_then(|path| write(heap, path, file)).unwrap_or(0);
+            Some((name_bytes, without_scheme(file, file_bytes)))
+        })
+    }
+}
+
+/// Writes a string, up to a byte of 0.
+fn write<R: Read>(heap: &Heap<'_, R>, string: usize, to: &mut [u8]) -> Option<usize> {
+    let written = text::write(heap, string, to)?;
+    to.get(..written)?.iter().position(|byte| *byte == 0).or(Some(written))
+}
+
+/// Modules have an URL of their file, where others have its path.
+fn without_scheme(file: &mut [u8], bytes: usize) -> usize {
+    let Some(whole) = file.get_mut(..bytes).filter(|file| file.starts_with(FILE_SCHEME)) else {
+        return bytes;
+    };
+    whole.copy_within(FILE_SCHEME.len().., 0);
+    bytes - FILE_SCHEME.len()
+}

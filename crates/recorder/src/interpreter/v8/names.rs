@@ -1,0 +1,117 @@
+//! What is known of V8's frames, and the definition of those that are met for the first time.
+
+use super::function::Function;
+use super::heap::Heap;
+use super::layout::V8;
+use super::location::Location;
+use super::optimized::DEPTH_MAX;
+use super::running::{Kind, Running};
+use super::source::Lines;
+use crate::definitions::DefinitionWriter;
+use crate::interpreter::functions::Functions;
+use crate::interpreter::map::Map;
+use crate::interpreter::read::Read;
+use crate::interpreter::word_hash::hash;
+use crate::platform::lock::{Held, Lock};
+use crate::unwind::Frame;
+use heapscribe_wire::limits::LINE_BITS;
+
+/// Functions with their bytecodes that are called from; addresses that code of V8 returns to.
+const FRAMES: usize = 1 << 18;
+const CODES: usize = 1 << 16;
+/// In place of a frame: there are no more that are inlined.
+const END: u64 = u64::MAX;
+
+/// What is known of the functions of a process.
+#[derive(Debug, Default)]
+pub(crate) struct V8Functions {
+    /// Frames, by what they are known by; and those that are inlined into them, by that and their number.
+    frames: Map<FRAMES>,
+    /// Kinds of code, by the address that it is returned to.
+    codes: Map<CODES>,
+    lines: Lines,
+}
+
+/// What is needed to define a frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Definer<'a> {
+    pub functions: &'a Functions,
+    pub definitions: &'a DefinitionWriter,
+    pub lock: &'a Lock,
+}
+
+impl V8Functions {
+    /// The frame that is known by this.
+    #[inline(always)]
+    pub(super) fn frame(&self, identity: u64) -> Option<Frame> {
+        self.frames.get(identity).map(Frame::from_bits)
+    }
+
+    /// The kind of the code that is returned to at this address, if it is known to be V8's.
+    pub(super) fn kind(&self, pc: usize) -> Option<Kind> {
+        self.codes.get(pc as u64).and_then(Kind::from_number)
+    }
+
+    /// Notes the kind of a code. It stays, as what V8 compiles to the same place later is of the same: but for the
+    /// interpreter, which nothing takes the place of, and code that runs no function, whose frames say so.
+    pub(super) fn set_kind(&self, pc: usize, kind: Kind, lock: &Lock) {
+        if let Some(held) = lock.hold() {
+            self.codes.set(pc as u64, kind.number(), &held);
+        }
+    }
+
+    /// The frames that are inlined into a frame that is known by this, the innermost first. `None` when they are not known.
+    pub(super) fn inlined(&self, identity: u64) -> Option<impl Iterator<Item = Frame> + Clone + '_> {
+        let get = move |number: usize| self.frames.get(inlined_key(identity, number));
+        let end = (0..=DEPTH_MAX).take_while(|number| get(*number).is_some_and(|bits| bits != END)).count();
+        (get(end)? == END).then(|| (0..end).filter_map(get).map(Frame::from_bits))
+    }
+
+    /// Defines a frame that is met for the first time. `None` when it cannot be read, or there is no room.
+    #[cold]
+    pub(crate) fn define<R: Read>(
+        &self,
+        read: R,
+        v8: &V8,
+        running: Running,
+        identity: u64,
+        definer: Definer<'_>,
+    ) -> Option<()> {
+        let held = definer.lock.hold()?;
+        let heap = Heap { read, layout: &v8.layout };
+        let function = Function::read(&heap, running.function)?;
+        let Location { position, inlined } = Location::of(&heap, v8, running);
+        let frame = self.frame_of(&heap, function, position, definer, &held)?;
+        self.frames.set(identity, frame.to_bits(), &held).then_some(())?;
+        if running.kind == Kind::Interpreted {
+            return Some(());
+        }
+        for (number, (shared, position)) in inlined.functions.iter().take(inlined.count).enumerate() {
+            let function = Function::of_shared(&heap, *shared)?;
+            let frame = self.frame_of(&heap, function, Some(*position), definer, &held)?;
+            self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
+        }
+        self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())
+    }
+
+    /// A frame of a function at a position, which is defined if it is new.
+    fn frame_of<R: Read>(
+        &self,
+        heap: &Heap<'_, R>,
+        function: Function,
+        position: Option<usize>,
+        definer: Definer<'_>,
+        held: &Held<'_>,
+    ) -> Option<Frame> {
+        let line_of = |position| self.lines.of(heap, function.script, position, held);
+        let first_line = function.scope.map_or(0, |scope| line_of(scope.start));
+        let line = position.map_or(0, line_of);
+        let names = function.names(heap, first_line, held)?;
+        let number = definer.functions.number(&names, definer.definitions, held)?;
+        Some(Frame::interpreted(number, if line >> LINE_BITS == 0 { line } else { 0 }))
+    }
+}
+
+fn inlined_key(identity: u64, number: usize) -> u64 {
+    hash([identity as usize, number + 1]).max(1)
+}

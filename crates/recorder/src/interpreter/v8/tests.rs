@@ -1,0 +1,283 @@
+//! Objects as V8 has them, made of words of ours: strings, scopes, functions on a stack.
+
+use super::code::Code;
+use super::heap::Heap;
+use super::layout::{Layout, Types};
+use super::optimized::inlined;
+use super::positions::Encoding;
+use super::scope::Scope;
+use super::text;
+use crate::interpreter::read::Kernel;
+
+const SCRIPT: usize = 167;
+const SCOPE: usize = 261;
+const NOT_STRING: usize = 128;
+
+const LAYOUT: Layout = Layout {
+    shared: 24,
+    name: 16,
+    script: 32,
+    positions: 32,
+    header_bytes: 53,
+    code_header: 16,
+    code_parts: 16,
+    function_code: 48,
+    literals: 2,
+    inlining_positions: 7,
+    locals: 32,
+    has_positions_first: false,
+    types: Types {
+        bytecodes: 191,
+        indirect: 159,
+        code: 245,
+        instructions: 252,
+        shared: 262,
+        script: SCRIPT,
+        scope: SCOPE,
+        not_string: NOT_STRING,
+    },
+};
+
+fn heap(layout: &Layout) -> Heap<'_, Kernel> {
+    Heap { read: Kernel { pid: std::process::id() }, layout }
+}
+
+fn smi(value: usize) -> usize {
+    value << 32
+}
+
+/// Words that stay, as the address of an object.
+fn leaked(words: Vec<usize>) -> usize {
+    words.leak().as_ptr() as usize + 1
+}
+
+/// An object of a type.
+fn object(kind: usize, words: &[usize]) -> usize {
+    let map = leaked(vec![0, kind << 32]);
+    leaked([&[map], words].concat())
+}
+
+/// A string of Latin-1, or of UTF-16.
+fn string(text: &str) -> usize {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let is_narrow = units.iter().all(|unit| *unit < 256);
+    let bytes: Vec<u8> = match is_narrow {
+        true => units.iter().map(|unit| *unit as u8).collect(),
+        false => units.iter().flat_map(|unit| unit.to_le_bytes()).collect(),
+    };
+    let mut words = vec![units.len() << 32];
+    words.extend(bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        usize::from_le_bytes(word)
+    }));
+    object(if is_narrow { 8 } else { 0 }, &words)
+}
+
+fn length(string: usize) -> usize {
+    let read = heap(&LAYOUT).field(string, 8).unwrap();
+    read >> 32
+}
+
+fn cons(first: usize, second: usize) -> usize {
+    object(1 | 8, &[(length(first) + length(second)) << 32, first, second])
+}
+
+fn sliced(parent: usize, offset: usize, length: usize) -> usize {
+    object(3 | 8, &[length << 32, parent, smi(offset)])
+}
+
+fn thin(other: usize) -> usize {
+    object(5 | 8, &[length(other) << 32, other])
+}
+
+fn check_text(string: usize, expected: Option<&str>) {
+    let mut room = [0; 64];
+    let written = text::write(&heap(&LAYOUT), string, &mut room);
+    let found = written.map(|bytes| std::str::from_utf8(&room[..bytes]).unwrap());
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn strings_of_all_kinds() {
+    check_text(string("order"), Some("order"));
+    check_text(string("größe"), Some("größe"));
+    check_text(string("π𝒳"), Some("π𝒳"));
+    check_text(string(""), Some(""));
+    check_text(thin(string("order")), Some("order"));
+    check_text(cons(string("Shop."), cons(string("or"), string("der"))), Some("Shop.order"));
+    check_text(cons(string("order"), string("")), Some("order"));
+    check_text(sliced(string("Shop.order"), 5, 3), Some("ord"));
+    check_text(sliced(cons(string("Shop.order"), string("")), 5, 5), Some("order"));
+    let outside = "outside".as_ptr() as usize;
+    check_text(object(2 | 8, &["outside".len() << 32, 0, outside]), Some("outside"));
+}
+
+#[test]
+fn what_is_no_string_is_refused() {
+    check_text(smi(7), None);
+    check_text(object(NOT_STRING, &[0]), None);
+    check_text(object(4, &[0]), None);
+    check_text(8 + 1, None);
+    check_text(sliced(string("order"), 3, 3), None);
+    let mut deep = string("a");
+    for _ in 0..20 {
+        deep = cons(deep, string("b"));
+    }
+    check_text(deep, None);
+    let endless = vec![0; 3].leak();
+    let at = endless.as_ptr() as usize + 1;
+    endless.copy_from_slice(&[leaked(vec![0, 5 << 32]), 1 << 32, at]);
+    check_text(at, None);
+}
+
+#[test]
+fn a_name_with_more_than_there_is_room_for_is_cut_at_a_character() {
+    let long = "é".repeat(50);
+    check_text(string(&long), Some(&long[..64]));
+}
+
+fn check_scope(
+    layout: &Layout,
+    words: &[usize],
+    expected: Option<(Option<&str>, Option<&str>, usize, usize)>,
+) {
+    let (heap, mut room) = (heap(layout), [0; 64]);
+    let mut name = |string| {
+        let written = text::write(&heap, string, &mut room)?;
+        Some(std::str::from_utf8(&room[..written]).unwrap().to_owned())
+    };
+    let found = Scope::read(&heap, object(SCOPE, words)).map(|scope| {
+        let [own, inferred] = scope.names.map(&mut name);
+        (own, inferred, scope.start, scope.end)
+    });
+    let owned = |name: Option<&str>| name.map(str::to_owned);
+    assert_eq!(found, expected.map(|(own, inferred, start, end)| (owned(own), owned(inferred), start, end)));
+}
+
+/// Flags of functions in node 20: with a variable of its name, and a name that was inferred.
+const NAMED: usize = 0x0041_71c2;
+
+#[test]
+fn scopes_up_to_v8_12() {
+    let (none, inner) = (object(131, &[]), string("inner"));
+    let all = [smi(NAMED), smi(1), smi(0), inner, smi(0xffff_ffff), none, smi(40), smi(129)];
+    check_scope(&LAYOUT, &all, Some((Some("inner"), None, 40, 129)));
+    let load = string("Module.load");
+    let inferred = [smi(NAMED), smi(1), smi(0), string(""), smi(0xffff_ffff), load, smi(7), smi(9)];
+    check_scope(&LAYOUT, &inferred, Some((Some(""), Some("Module.load"), 7, 9)));
+    let locals = [smi(NAMED), smi(0), smi(1), string("x"), smi(5), inner, smi(0), none, smi(3), smi(4)];
+    check_scope(&LAYOUT, &locals, Some((Some("inner"), None, 3, 4)));
+    let anonymous = [smi(0x0041_01c2), smi(0), smi(0), smi(3), smi(4)];
+    check_scope(&LAYOUT, &anonymous, Some((None, None, 3, 4)));
+    let mut many = vec![smi(0x0041_01c2), smi(0), smi(80), none];
+    many.extend([smi(1); 80]);
+    many.extend([smi(30), smi(40)]);
+    check_scope(&LAYOUT, &many, Some((None, None, 30, 40)));
+    check_scope(&LAYOUT, &[smi(0x0041_01c2), smi(0), smi(0), smi(5), smi(4)], None);
+    check_scope(&LAYOUT, &[smi(NAMED), smi(0), smi(1 << 30)], None);
+}
+
+#[test]
+fn scopes_since_v8_13() {
+    let layout = Layout { locals: 48, has_positions_first: true, ..LAYOUT };
+    let (none, inner) = (object(131, &[]), string("inner"));
+    let words = [0x0041_71c4, smi(1), smi(1), smi(40), smi(129), string("x"), smi(3), inner, smi(0), none];
+    check_scope(&layout, &words, Some((Some("inner"), None, 40, 129)));
+}
+
+/// Memory that stays, at an address that is a multiple of 64.
+fn aligned(words: usize) -> &'static mut [usize] {
+    let all = vec![0; words + 8].leak();
+    let skip = all.as_ptr().align_offset(64);
+    &mut all[skip..skip + words]
+}
+
+fn byte_array(bytes: &[u8]) -> usize {
+    let mut words = vec![smi(bytes.len())];
+    words.extend(bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        usize::from_le_bytes(word)
+    }));
+    object(190, &words)
+}
+
+fn array(elements: &[usize]) -> usize {
+    object(175, &[&[smi(elements.len())], elements].concat())
+}
+
+/// A position as V8 has it, in the function itself or in an inlined one.
+fn position(position: usize, inlined: Option<usize>) -> u64 {
+    ((position + 1) << 1 | inlined.map_or(0, |number| (number + 1) << 31)) as u64
+}
+
+/// A table of positions from these offsets of code on: as V8 11 writes it.
+fn positions(entries: &[(usize, u64)]) -> usize {
+    let (mut bytes, mut last) = (Vec::new(), (-1, 0));
+    let mut write = |value: i64| {
+        let mut number = (value << 1 ^ value >> 63) as u64;
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+    };
+    for (offset, position) in entries {
+        write(*offset as i64 - last.0);
+        write(*position as i64 - last.1);
+        last = (*offset as i64, *position as i64);
+    }
+    byte_array(&bytes)
+}
+
+/// Code with these parts: where its instructions begin.
+fn code(parts: [usize; 2]) -> usize {
+    let memory = aligned(512);
+    let start = memory[8..].as_ptr() as usize;
+    let of = object(245, &[0, parts[0], parts[1], 0, start]);
+    memory[6] = leaked(vec![0, 252 << 32]);
+    memory[7] = of;
+    start
+}
+
+#[test]
+fn functions_that_are_inlined_are_found_from_a_return_address() {
+    let [inner, middle] = [object(262, &[0; 4]), object(262, &[1; 4])];
+    let inlining =
+        |outer: u64, function: u32| [outer.to_le_bytes(), u64::from(function).to_le_bytes()].concat();
+    // `middle` at 300 of the function itself, `inner` at 70 of `middle`.
+    let inlinings = [inlining(position(300, None), 1), inlining(position(70, Some(0)), 0)].concat();
+    let mut data = vec![0; 8];
+    data[2] = array(&[inner, middle | 2]);
+    data[7] = byte_array(&inlinings);
+    let table =
+        positions(&[(10, position(290, None)), (40, position(72, Some(0))), (90, position(9, Some(1)))]);
+    let start = code([array(&data), table]);
+
+    let check = |offset: usize, expected: Option<(&[(usize, usize)], usize)>| {
+        let heap = heap(&LAYOUT);
+        let found = Code::find(&heap, start + offset).and_then(|code| {
+            assert_eq!(code.start, start);
+            inlined(&heap, Encoding::Signed, code, start + offset)
+        });
+        let found = found.as_ref().map(|found| (&found.functions[..found.count], found.position));
+        assert_eq!(found, expected, "{offset}");
+    };
+    check(10, None);
+    check(15, Some((&[], 290)));
+    check(45, Some((&[(middle, 72)], 300)));
+    check(1500, Some((&[(inner, 9), (middle, 70)], 300)));
+}
+
+#[test]
+fn what_is_no_optimized_code_has_no_inlined_functions() {
+    let heap = heap(&LAYOUT);
+    let table = positions(&[(1, position(9, Some(7)))]);
+    for data in [array(&[0; 3]), array(&[0; 8]), byte_array(&[]), smi(3)] {
+        let start = code([data, table]);
+        let found = Code::find(&heap, start + 9).unwrap();
+        assert_eq!(inlined(&heap, Encoding::Signed, found, start + 9), None);
+    }
+    assert_eq!(Code::find(&heap, 64), None);
+}
