@@ -42,6 +42,11 @@ impl Function {
         Some(Function { name, scope, script: if is_script { script } else { 0 } })
     }
 
+    /// Whether there is a source that it is written in.
+    pub(super) fn has_script(&self) -> bool {
+        is_object(self.script)
+    }
+
     /// Its names.
     pub(super) fn names<'a, R: Read>(
         &self,
@@ -50,9 +55,12 @@ impl Function {
         held: &'a Held<'_>,
     ) -> Option<Names<'a>> {
         let own = self.scope.map_or([self.name, 0], |scope| scope.names);
-        let path = heap.field(self.script, SCRIPT_NAME);
+        let path = self.has_script().then(|| heap.field(self.script, SCRIPT_NAME));
+        let path = if let Some(path) = path { string(heap, path?)? } else { None };
+        let own = [string(heap, own[0])?, string(heap, own[1])?];
         Names::written(Language::JAVASCRIPT, first_line, held, |name, file| {
-            let written = own.into_iter().find_map(|own| write(heap, own, name).filter(|bytes| *bytes > 0));
+            let written =
+                own.into_iter().flatten().find_map(|own| write(heap, own, name).filter(|bytes| *bytes > 0));
             let name_bytes = match written {
                 Some(bytes) => bytes,
                 None => {
@@ -62,10 +70,19 @@ impl Function {
                     instead.len()
                 }
             };
-            let file_bytes = path.and_then(|path| write(heap, path, file)).unwrap_or(0);
+            let file_bytes = path.map_or(Some(0), |path| write(heap, path, file))?;
             Some((name_bytes, without_scheme(file, file_bytes)))
         })
     }
+}
+
+/// The string that a word leads to, if it leads to one. `None` of an object that is being moved.
+fn string<R: Read>(heap: &Heap<'_, R>, word: usize) -> Option<Option<usize>> {
+    if !is_object(word) {
+        return Some(None);
+    }
+    let kind = heap.kind(word)?;
+    Some((kind < heap.layout.types.not_string).then_some(word))
 }
 
 /// Writes a string, up to a byte of 0.

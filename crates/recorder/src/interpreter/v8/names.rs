@@ -1,7 +1,7 @@
 //! What is known of V8's frames, and the definition of those that are met for the first time.
 
 use super::function::Function;
-use super::heap::{Heap, is_object};
+use super::heap::Heap;
 use super::location::Location;
 use super::optimized::DEPTH_MAX;
 use super::positions::Encoding;
@@ -19,6 +19,8 @@ use heapscribe_wire::limits::LINE_BITS;
 /// Functions with their bytecodes that are called from; addresses that code of V8 returns to.
 const FRAMES: usize = 1 << 18;
 const CODES: usize = 1 << 16;
+/// Captures in which a line is looked for.
+const TRIES: u64 = 8;
 /// In place of a frame: there are no more that are inlined.
 const END: u64 = u64::MAX;
 
@@ -81,10 +83,12 @@ impl V8Functions {
         let held = definer.lock.hold()?;
         let function = Function::read(heap, running.function)?;
         // What V8 brings itself has no source.
-        let is_of_script = is_object(function.script);
-        let location = is_of_script.then(|| Location::of(heap, encoding, definer.kernel, running));
+        let location = function.has_script().then(|| Location::of(heap, encoding, definer.kernel, running));
         let Location { position, inlined } = location.unwrap_or_default();
         let frame = self.frame_of(heap, function, position, definer, &held)?;
+        if function.has_script() && frame.as_interpreted().is_some_and(|(_, line)| line == 0) {
+            self.give_up(identity, &held)?;
+        }
         self.frames.set(identity, frame.to_bits(), &held).then_some(())?;
         if running.kind == Kind::Interpreted {
             return Some(());
@@ -95,6 +99,15 @@ impl V8Functions {
             self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
         }
         self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())
+    }
+
+    /// Whether no line is to be had of a frame. While the collector moves objects they cannot be read, and a frame that was
+    /// defined then had no line for good: so it is tried again in the next captures.
+    fn give_up(&self, identity: u64, held: &Held<'_>) -> Option<()> {
+        let key = hash([identity as usize, usize::MAX]).max(1);
+        let tries = self.frames.get(key).unwrap_or(0);
+        self.frames.set(key, tries + 1, held);
+        (tries >= TRIES).then_some(())
     }
 
     /// A frame of a function at a position, which is defined if it is new.

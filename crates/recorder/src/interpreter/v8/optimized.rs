@@ -6,6 +6,9 @@
 //!                         function it is
 //!   literals              the functions
 //! ```
+//! Code that Maglev made for a running loop has the loop's position where that of a call should be: of 240,000 calls of a
+//! program's innermost loop 10,000 had the wrong line. So since V8 13 an entry of such code counts only where the call
+//! follows directly.
 //! Calls that may throw or be left for other code have an entry. A request for memory of V8's own heap has none, and what
 //! the collector allocates for itself meanwhile is put to the call before, as V8's profilers do.
 
@@ -19,6 +22,10 @@ use crate::interpreter::read::Read;
 /// Functions that are inlined into each other.
 pub(super) const DEPTH_MAX: usize = 16;
 const INLINING_BYTES: usize = 16;
+/// Bytes of code of a call, from its entry to where it returns.
+const CALL_BYTES_MAX: i64 = 24;
+/// In place of the loop's bytecode: the code was made for all of a function.
+const NO_LOOP: usize = 0xffff_ffff << 32;
 /// An array's weak elements.
 const WEAK: usize = 2;
 
@@ -44,6 +51,9 @@ pub(super) fn inlined<R: Read>(
     let mut table = ByteReader::new(heap.read, at, bytes);
     let end = pc.wrapping_sub(code.start);
     let mut entry = last_entry(encoding, end.checked_sub(1)?, || table.next())?;
+    if end as i64 - entry.offset > CALL_BYTES_MAX && may_lack_calls(heap, data)? {
+        return None;
+    }
     let mut found = Inlined::default();
     while let Some(number) = entry.inlined {
         let (function, outer) = inlining(heap, data, number)?;
@@ -52,6 +62,12 @@ pub(super) fn inlined<R: Read>(
     }
     found.position = entry.position;
     Some(found)
+}
+
+/// Whether calls of this code may have no entry: it was made for a running loop, by a V8 that has Maglev do so.
+fn may_lack_calls<R: Read>(heap: &Heap<'_, R>, data: usize) -> Option<bool> {
+    let layout = heap.layout;
+    Some(layout.has_positions_first && element(heap, data, layout.literals + 1)? != NO_LOOP)
 }
 
 /// An inlined function, and the place that it was inlined at.
