@@ -79,8 +79,8 @@ unsafe fn look_up(
             None => {
                 let rules = process_rules::existing();
                 let set = rules.and_then(|rules| cached_path::set_of(&rules, registers, stack.hi));
-                let known = set.and_then(|set| paths.find(set, own, unchanged, registers, epoch.number()));
-                (Looked { stack, unchanged, set }, known)
+                let found = set.and_then(|set| paths.find(set, own, unchanged, registers, epoch.number()));
+                (Looked { stack, unchanged, set }, found.map(|found| found.id))
             }
         }
     };

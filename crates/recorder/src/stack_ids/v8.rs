@@ -88,7 +88,7 @@ unsafe fn active(capture: &Capture<'_>, stacks: &CachedStacks) -> Option<usize> 
             return Some(unchanged);
         }
         let set = cached_path::set_of(&process_rules::existing()?, registers, stack.hi)?;
-        paths.joined(set, own, unchanged, registers, epoch.number()).map(|joined| joined + 1)
+        paths.find(set, own, unchanged, registers, epoch.number()).map(|found| found.joined + 1)
     }
 }
 

@@ -62,6 +62,15 @@ struct CachedPath {
 
 const _: () = assert!(size_of::<CachedPath>() == 192);
 
+/// What a path gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PathMatch {
+    /// The number of the stack.
+    pub id: StackId,
+    /// The index of the cached frame that it joins: those up to it are active, and no other.
+    pub joined: usize,
+}
+
 /// The set of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SetIndex(usize);
@@ -102,7 +111,7 @@ impl CachedPaths {
         self.sets.iter_mut().flatten().filter(|path| path.epoch != 0).for_each(|path| path.epoch = 0);
     }
 
-    /// The number of the stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
+    /// The stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
     /// stack is known and still what it was.
     ///
     /// # Safety
@@ -116,41 +125,11 @@ impl CachedPaths {
         unchanged: usize,
         at: Registers,
         epoch: u64,
-    ) -> Option<StackId> {
-        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
-        unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.id) }
-    }
-
-    /// The index of the cached frame that the path of [`Self::find`] joins: those up to it are active, and no other.
-    ///
-    /// # Safety
-    /// - As of [`CachedPaths::find`].
-    pub(crate) unsafe fn joined(
-        &self,
-        set: SetIndex,
-        stack: &CachedStack,
-        unchanged: usize,
-        at: Registers,
-        epoch: u64,
-    ) -> Option<usize> {
-        // SAFETY: `stack` is the one that `at.sp` is in, and `unchanged` is what it gives there.
-        unsafe { self.path(set, stack, unchanged, at, epoch).map(|path| path.joined as usize) }
-    }
-
-    /// # Safety
-    /// - As of [`CachedPaths::find`].
-    #[inline(always)]
-    unsafe fn path(
-        &self,
-        set: SetIndex,
-        stack: &CachedStack,
-        unchanged: usize,
-        at: Registers,
-        epoch: u64,
-    ) -> Option<&CachedPath> {
+    ) -> Option<PathMatch> {
         // SAFETY: `stack` is readable from `at.sp` to the outermost slot cached, and `unchanged` is what it gives there.
         let is_it = |path: &&CachedPath| unsafe { path.is_here(stack, unchanged, at, epoch) };
-        self.sets[set.0 % SETS].iter().find(is_it)
+        let path = self.sets[set.0 % SETS].iter().find(is_it)?;
+        Some(PathMatch { id: path.id, joined: path.joined as usize })
     }
 
     /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
@@ -296,7 +275,9 @@ mod tests {
                 // SAFETY: the stack is an array of the test's.
                 unsafe {
                     let set = set_of(&rules, at, end).unwrap();
-                    let find = |paths: &CachedPaths, epoch| paths.find(set, &stack, 1, at, epoch);
+                    let find = |paths: &CachedPaths, epoch| {
+                        paths.find(set, &stack, 1, at, epoch).map(|found| found.id)
+                    };
                     assert_eq!(find(scene.paths, EPOCH), (round == 1).then_some(id), "{n}");
                     assert_eq!(find(scene.paths, EPOCH + 1), None, "another epoch");
                     if round == 0 {
@@ -310,7 +291,7 @@ mod tests {
         // SAFETY: the stack is an array of the test's.
         let found = unsafe {
             let set = set_of(&rules, at, end).unwrap();
-            scene.paths.find(set, &stack, 1, at, EPOCH)
+            scene.paths.find(set, &stack, 1, at, EPOCH).map(|found| found.id)
         };
         assert_eq!(found, None, "a caller that was not there before");
     }

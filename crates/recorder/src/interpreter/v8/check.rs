@@ -154,7 +154,7 @@ fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
         let Some(pointer) = source.frame_pointer(index) else { continue };
         let Some(running) = source.running_anew(index, pointer) else { continue };
         let heap = Heap { read: source.kernel, layout: &source.v8.layout };
-        let code = code_of(&heap, source.kernel, running);
+        let code = code_of(heap, running);
         let bytecode = match (running.kind, Bytecode::of(&heap, source.kernel, running, code)) {
             (_, Some(bytecode)) => bytecode,
             (Kind::Interpreted, None) => return Err(Unchecked::Other),

@@ -29,18 +29,18 @@ pub(super) struct Code {
 
 impl Code {
     /// The code that `pc` lies in. What lies before it is read by the kernel: there may be nothing.
-    pub(super) fn find<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, pc: usize) -> Option<Code> {
+    pub(super) fn find(heap: Heap<'_, Kernel>, pc: usize) -> Option<Code> {
         let last = pc & !(ALIGNMENT - 1);
         for block in (0..CODE_BYTES_MAX).step_by(STEP * ALIGNMENT) {
             let mut bytes = [0; STEP * ALIGNMENT];
             let lowest = last.wrapping_sub(block).wrapping_sub((STEP - 1) * ALIGNMENT);
-            if !kernel.bytes(lowest.wrapping_sub(heap.layout.code_header), &mut bytes) {
+            if !heap.read.bytes(lowest.wrapping_sub(heap.layout.code_header), &mut bytes) {
                 return None;
             }
             for (index, part) in bytes.chunks_exact(ALIGNMENT).enumerate().rev() {
                 let start = lowest.wrapping_add(index * ALIGNMENT);
                 if has_header(part)
-                    && let Some(code) = Code::at(heap, kernel, start)
+                    && let Some(code) = Code::at(heap, start)
                 {
                     return Some(code);
                 }
@@ -50,9 +50,8 @@ impl Code {
     }
 
     /// The code whose instructions begin here. What looks like its header may be instructions.
-    fn at<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, start: usize) -> Option<Code> {
+    fn at(heap: Heap<'_, Kernel>, start: usize) -> Option<Code> {
         let layout = heap.layout;
-        let heap = Heap { read: kernel, layout };
         let header = start.wrapping_sub(layout.code_header).wrapping_add(1);
         let kind = heap.kind(header)?;
         if kind == layout.types.code && !layout.has_instructions_apart() {

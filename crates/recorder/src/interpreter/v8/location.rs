@@ -26,7 +26,7 @@ impl Location {
         kernel: Kernel,
         running: Running,
     ) -> Location {
-        let code = code_of(heap, kernel, running);
+        let code = code_of(Heap { read: kernel, layout: heap.layout }, running);
         if let Some(bytecode) = Bytecode::of(heap, kernel, running, code) {
             return Location { position: bytecode.position(heap, encoding), ..Location::default() };
         }
@@ -36,8 +36,8 @@ impl Location {
 }
 
 /// The code that was compiled for a frame; `None` of interpreted code.
-pub(super) fn code_of<R: Read>(heap: &Heap<'_, R>, kernel: Kernel, running: Running) -> Option<Code> {
-    (running.kind == Kind::Compiled).then(|| Code::find(heap, kernel, running.at)).flatten()
+pub(super) fn code_of(heap: Heap<'_, Kernel>, running: Running) -> Option<Code> {
+    (running.kind == Kind::Compiled).then(|| Code::find(heap, running.at)).flatten()
 }
 
 /// A bytecode of a function.

@@ -13,6 +13,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The number by which code that runs functions is noted.
     pub(super) const fn number(self) -> u64 {
         self as u64 + 1
     }
@@ -21,7 +22,6 @@ impl Kind {
         match number {
             1 => Some(Kind::Interpreted),
             2 => Some(Kind::Compiled),
-            3 => Some(Kind::Native),
             _ => None,
         }
     }

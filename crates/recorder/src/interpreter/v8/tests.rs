@@ -257,7 +257,7 @@ fn functions_that_are_inlined_are_found_from_a_return_address() {
 
     let check = |offset: usize, expected: Option<(&[(usize, usize)], usize)>| {
         let heap = heap(&LAYOUT);
-        let found = Code::find(&heap, heap.read, start + offset).and_then(|code| {
+        let found = Code::find(heap, start + offset).and_then(|code| {
             assert_eq!(code.start, start);
             inlined(&heap, Encoding::Signed, code, start + offset)
         });
@@ -276,8 +276,8 @@ fn what_is_no_optimized_code_has_no_inlined_functions() {
     let table = positions(&[(1, position(9, Some(7)))]);
     for data in [array(&[0; 3]), array(&[0; 8]), byte_array(&[]), smi(3)] {
         let start = code([data, table]);
-        let found = Code::find(&heap, heap.read, start + 9).unwrap();
+        let found = Code::find(heap, start + 9).unwrap();
         assert_eq!(inlined(&heap, Encoding::Signed, found, start + 9), None);
     }
-    assert_eq!(Code::find(&heap, heap.read, 64), None);
+    assert_eq!(Code::find(heap, 64), None);
 }
