@@ -70,11 +70,12 @@ impl Drop for View {
     }
 }
 
-/// The process below a directory for sessions.
+/// The process below a directory for sessions, once its session is described: the head's magic is written last.
 fn pid_in(dir: &Path) -> Option<u32> {
     let inside = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
     let in_bases = inside(dir).flat_map(|base| inside(&base).collect::<Vec<_>>());
-    let mut sessions = in_bases.filter(|path| path.join("live").exists());
+    let is_described = |head: Vec<u8>| head.first().is_some_and(|byte| *byte != 0);
+    let mut sessions = in_bases.filter(|path| std::fs::read(path.join("head")).is_ok_and(is_described));
     sessions.find_map(|path| path.file_name()?.to_str()?.split_once('.')?.0.parse().ok())
 }
 
