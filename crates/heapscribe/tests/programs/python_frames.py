@@ -139,8 +139,22 @@ async def tasks(n):
     await asyncio.gather(*(worker(n) for _ in range(4)))
 
 
+def once(i):
+    oracle.tag_unlocked(90000 + i)
+
+
+def twice(i):
+    # The same frame in the same place, at the same instruction, called by another line.
+    once(i)
+    once(i)
+
+
 def unlocked(n):
     for i in range(n):
+        twice(i)
+        oracle.tag_around(lambda: None, 91000 + i)
+        oracle.tag_around(lambda: twice(i), 92000 + i)
+        oracle.tag_around(tag, 93000 + i)
         oracle.tag_unlocked(70000 + i)
         sorted([2, 1], key=lambda x: oracle.tag_unlocked(80000 + i) or x)
 

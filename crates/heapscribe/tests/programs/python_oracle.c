@@ -85,6 +85,26 @@ static PyObject *tag_unlocked(PyObject *self, PyObject *arg) {
     Py_RETURN_NONE;
 }
 
+/* tag_around(function, size): a block without the lock, then a call of the function, which has it, then a block without the
+   lock again. */
+static PyObject *tag_around(PyObject *self, PyObject *args) {
+    PyObject *function, *result = NULL;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, "On", &function, &size))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        Py_BEGIN_ALLOW_THREADS
+        volatile char *block = malloc(size);
+        block[0] = 1;
+        free((void *)block);
+        Py_END_ALLOW_THREADS
+        say(size);
+        if (i == 0 && (result = PyObject_CallFunction(function, NULL)) == NULL)
+            return NULL;
+    }
+    return result;
+}
+
 /* note_by(function): from now on it is called with the thread and the size, to write down the stack itself. */
 static PyObject *note_by(PyObject *self, PyObject *function) {
     Py_INCREF(function);
@@ -95,6 +115,7 @@ static PyObject *note_by(PyObject *self, PyObject *function) {
 static PyMethodDef methods[] = {
     {"tag", tag, METH_O, ""},
     {"tag_unlocked", tag_unlocked, METH_O, ""},
+    {"tag_around", tag_around, METH_VARARGS, ""},
     {"note_by", note_by, METH_O, ""},
     {0},
 };

@@ -7,6 +7,7 @@
 
 mod ahead;
 mod auxv;
+mod calls;
 mod details;
 mod elf;
 mod find_object;
@@ -22,6 +23,7 @@ mod static_exe;
 mod symbol;
 
 pub use ahead::Ahead;
+pub use calls::Calls;
 pub use details::{BuildId, ModuleDetails};
 pub use list::{Module, Modules};
 pub use lookup::Loader;

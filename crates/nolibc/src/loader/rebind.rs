@@ -136,7 +136,7 @@ fn binds_past_us(function: &Function, work: &Work<'_>) -> bool {
 /// # Safety
 /// * Slot: an aligned word in a segment of a loaded module that could be written when the module was bound.
 /// * Value: it is the address of a function that can be called in the place of that which is there.
-unsafe fn write(slot: usize, value: usize, read_only: Option<Range<usize>>) {
+pub(super) unsafe fn write(slot: usize, value: usize, read_only: Option<Range<usize>>) {
     // The loader protects whole pages only.
     let is_read_only = |range: &Range<usize>| (range.start..range.end & !(PAGE_BYTES - 1)).contains(&slot);
     let protected = read_only.filter(is_read_only).map(|_| (slot & !(PAGE_BYTES - 1)) as *mut u8);

@@ -8,6 +8,7 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
+use super::frozen::Frozen;
 use super::layout::Shaped;
 use super::pages::Pages;
 use super::raw::{Place, RawFrame, Source};
@@ -70,6 +71,8 @@ pub(crate) struct InterpretedFrames {
     pub(super) entries: &'static mut [Entry],
     new: &'static mut [RawFrame],
     recent: &'static mut [Recent],
+    /// What they were when the thread let go of the interpreter's lock.
+    pub(crate) frozen: Frozen,
     /// Where walks through the kernel copy what they read.
     pub(crate) pages: Option<&'static Pages>,
     pub(super) len: usize,

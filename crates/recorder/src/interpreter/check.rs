@@ -15,9 +15,9 @@ use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
 use super::layout::{
-    Chain, LOCK_HOLDER, LOCK_IS_TAKEN, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, REFERENCE_BITS,
-    SHAPES, TYPE_FREE,
+    Chain, Layout, OBJECT_LENGTH, OBJECT_TYPE, OWNED_BY_C, REFERENCE_BITS, SHAPES, TYPE_FREE,
 };
+use super::lock::Lock;
 use super::offsets::{self, Without};
 use super::read::{Kernel, Read};
 use super::symbols::{FIRST_WITH, OTHERS};
@@ -66,12 +66,8 @@ pub(crate) struct Interpreter {
     runtime: usize,
     /// `PyCode_Type`.
     code_type: usize,
-    /// The word that names the thread which has its lock.
-    holder: usize,
-    /// The word that says whether the lock is taken; 0: the holder is none when it is not.
-    is_taken: usize,
-    /// A thread's value of the key, from the thread pointer on.
-    slot: usize,
+    /// Its lock.
+    pub lock: Lock,
 }
 
 struct Place(UnsafeCell<Interpreter>);
@@ -240,9 +236,7 @@ impl Interpreter {
         is_debug: false,
         runtime: 0,
         code_type: 0,
-        holder: 0,
-        is_taken: 0,
-        slot: 0,
+        lock: Lock::NONE,
     };
 
     /// Notes whether its frames are read; the state that it is in now.
@@ -251,62 +245,12 @@ impl Interpreter {
         state
     }
 
-    /// The state of the calling thread; 0: it has none. `None` when it is not known which of several interpreters it runs.
-    #[inline(always)]
-    pub(crate) fn thread_state(&self, thread_pointer: usize, kernel: Kernel) -> Option<usize> {
-        // SAFETY: one of the words for keys in the thread's own control block, by `check`.
-        let state = unsafe { (thread_pointer.wrapping_add(self.slot) as *const usize).read_volatile() };
-        if self.is_taken != 0 || state == 0 || !self.has_others() {
-            return Some(state);
-        }
-        self.holder_if_ours(thread_pointer, kernel)
-    }
-
-    /// Whether there are other interpreters than the main one, up to 3.11.
-    #[inline(always)]
-    fn has_others(&self) -> bool {
-        let main = self.runtime.wrapping_add(self.layout.runtime.main);
-        // SAFETY: words of the interpreter's own state, in a module that stays.
-        unsafe {
-            (main as *const usize).read_volatile() != (main.wrapping_sub(8) as *const usize).read_volatile()
-        }
-    }
-
-    /// Up to 3.11 a thread has the first of its states under the key, whichever interpreter it runs. While it has the lock
-    /// that they share, its state is known to be the holder.
-    #[cold]
-    fn holder_if_ours(&self, thread_pointer: usize, kernel: Kernel) -> Option<usize> {
-        let holder = kernel.word(self.holder).filter(|holder| *holder != 0)?;
-        let thread = kernel.word(holder.wrapping_add(self.layout.runtime.thread));
-        (thread == Some(thread_pointer)).then_some(holder)
-    }
-
-    /// Whether the thread of this state has the interpreter's lock.
-    #[inline(always)]
-    pub(crate) fn has_lock(&self, thread_state: usize) -> bool {
-        // SAFETY: words of the interpreter's own state, in a module that stays.
-        unsafe {
-            (self.holder as *const usize).read_volatile() == thread_state
-                && (self.is_taken == 0 || (self.is_taken as *const u32).read_volatile() == 1)
-        }
-    }
-
     /// Checks all that is read on the calling thread.
     fn check(&mut self, kernel: Kernel, thread_pointer: usize) -> Result<(), Unchecked> {
         let fields = self.layout.runtime;
-        let word = |address: usize| kernel.word(address).filter(|word| *word != 0);
-        if fields.lock == 0 {
-            (self.holder, self.is_taken) = (self.runtime.wrapping_add(fields.holder), 0);
-        } else {
-            let main = word(self.runtime.wrapping_add(fields.main)).ok_or(Unchecked::NotYet)?;
-            let lock = word(main.wrapping_add(fields.lock)).ok_or(Unchecked::NotYet)?;
-            (self.holder, self.is_taken) = (lock.wrapping_add(LOCK_HOLDER), lock.wrapping_add(LOCK_IS_TAKEN));
-        }
-        let state = word(self.holder).ok_or(Unchecked::NotYet)?;
-        let is_ours = word(state.wrapping_add(fields.thread)) == Some(thread_pointer);
-        if !is_ours || self.is_taken != 0 && kernel.half(self.is_taken) != Some(1) {
-            return Err(Unchecked::NotYet);
-        }
+        self.lock = Lock::find(kernel, self.runtime, fields).ok_or(Unchecked::NotYet)?;
+        let state = self.lock.state_of_holder(kernel, thread_pointer).ok_or(Unchecked::NotYet)?;
+        self.lock.check(kernel, state);
         let slot = |key: usize| FIRST_KEY + KEY_BYTES * key + 8;
         let has_state = |key: &usize| kernel.word(thread_pointer.wrapping_add(slot(*key))) == Some(state);
         let key = match fields.key {
@@ -317,7 +261,7 @@ impl Interpreter {
                 Some(key).filter(|key| *key < KEYS).filter(has_state)
             }
         };
-        self.slot = slot(key.ok_or(Unchecked::Other)?);
+        self.lock.slot = slot(key.ok_or(Unchecked::Other)?);
         self.check_frames(kernel, state)
     }
 

@@ -128,6 +128,12 @@ pub(crate) struct Layout {
 /// In the lock: the thread that has it or had it last, and whether it is taken.
 pub(crate) const LOCK_HOLDER: usize = 8;
 pub(crate) const LOCK_IS_TAKEN: usize = 16;
+/// In the lock: the condition variable that is signalled when a thread lets go of it.
+pub(crate) const LOCK_CONDITION: usize = 32;
+/// Up to 3.11: where the lock is, before the word that names the thread which has it.
+pub(crate) const LOCK_BEFORE_HOLDER: usize = 216;
+/// In the state of a thread: its interpreter.
+pub(crate) const THREAD_INTERPRETER: usize = 16;
 /// In the type of an object: what frees one.
 pub(crate) const TYPE_FREE: usize = 48;
 /// In an object: its type, and of those with a length that.

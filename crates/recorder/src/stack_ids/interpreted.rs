@@ -11,6 +11,9 @@
 //! loop has its record of them. Where it has none, each call runs one frame, and they are in the same order.
 #![allow(unsafe_code)]
 
+use core::ffi::c_int;
+use core::num::NonZeroU64;
+
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
@@ -21,7 +24,9 @@ use super::php::with_php;
 use super::v8::with_v8;
 use crate::interpreter::chain::{InterpretedFrames, Walked};
 use crate::interpreter::check::{self, Interpreter};
+use crate::interpreter::frozen::Frozen;
 use crate::interpreter::layout::{Chain, Known, Shaped};
+use crate::interpreter::lock_release;
 use crate::interpreter::met;
 use crate::interpreter::pages::{Paged, Pages};
 use crate::interpreter::possible;
@@ -69,7 +74,7 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
         met::define(&session.interpreters, &session.definitions, &session.lock);
         return id;
     };
-    let Some(thread_state) = interpreter.thread_state(pointer, kernel) else {
+    let Some(thread_state) = interpreter.lock.thread_state(pointer, kernel) else {
         session.head.count_loss(LossReason::InterpretedFrames);
         return id;
     };
@@ -80,10 +85,9 @@ pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> St
     // reads: the thread has the interpreter's lock, so that nobody frees its state, its frames or their code meanwhile; it
     // is not in a signal handler that has interrupted their change.
     unsafe {
-        if !matches!(native, Native::Usual(_)) || !interpreter.has_lock(thread_state) {
-            let read = through_kernel(caller, kernel);
-            let source = of(interpreter, &interpreter.layout.shape, read, thread_state, session);
-            return walked(caller, id, source);
+        let is_usual = matches!(native, Native::Usual(_));
+        if !is_usual || !interpreter.lock.is_held_by(thread_state) {
+            return without_lock(caller, native, interpreter, thread_state);
         }
         let read = Direct::new();
         match interpreter.shape {
@@ -107,6 +111,52 @@ unsafe fn with_other(capture: &Capture<'_>, native: Native) -> Option<StackId> {
         let php = if possible::is_php() { with_php(capture, native) } else { None };
         php.or_else(|| if possible::is_v8() { with_v8(capture, native) } else { None })
     }
+}
+
+/// The number of a stack of a thread that may not have the lock: the frames are those that were read when it let go of it,
+/// or are read through the kernel.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(never)]
+unsafe fn without_lock(
+    caller: &Caller<'_>,
+    native: Native,
+    interpreter: &Interpreter,
+    thread_state: usize,
+) -> StackId {
+    let (session, kernel) = (caller.session, Kernel { pid: caller.session.pid });
+    // SAFETY: the frames are the thread's own, and one hook at a time uses them.
+    let frames = unsafe { &mut *caller.thread.interpreted.get() };
+    let is_counted =
+        matches!(native, Native::Usual(_)) && interpreter.lock.are_releases_counted(thread_state);
+    let releases = NonZeroU64::new(words::words().releases.get()).filter(|_| is_counted);
+    let known = match releases.and_then(|releases| frames.frozen.path(thread_state, releases)) {
+        Some(Some(hash)) => session.interner.find(hash.joined(native.id())),
+        Some(None) => Some(native.id()),
+        None => None,
+    };
+    if let Some(id) = known {
+        return id;
+    }
+    interpreter.lock.watch_releases(on_signal, program::loader());
+    // SAFETY: the registers are the caller's.
+    let source = unsafe {
+        of(interpreter, &interpreter.layout.shape, through_kernel(caller, kernel), thread_state, session)
+    };
+    let walked = frames.walk(source);
+    let path = match walked {
+        Walked::Known(hash) => Some(Some(hash)),
+        Walked::Nothing => Some(None),
+        Walked::New(_) | Walked::NoRoom | Walked::Unreadable => None,
+    };
+    if let (Some(releases), Some(path)) = (releases, path)
+        && interpreter.lock.is_of(source.read, thread_state)
+    {
+        frames.frozen = Frozen::new(thread_state, releases, path);
+    }
+    // SAFETY: the registers are the caller's.
+    unsafe { number_of(walked, caller, native.id(), source) }
 }
 
 /// How to read what another thread may free. Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000
@@ -172,6 +222,21 @@ unsafe fn walked<R: Read, S: Shaped>(
     // SAFETY: the frames are the thread's own, and one hook at a time uses them.
     let frames = unsafe { &mut *caller.thread.interpreted.get() };
     let walked = frames.walk(source);
+    // SAFETY: the registers are the caller's.
+    unsafe { number_of(walked, caller, native, source) }
+}
+
+/// The number of both, of frames that were just walked.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+unsafe fn number_of<R: Read, S: Shaped>(
+    walked: Walked,
+    caller: &Caller<'_>,
+    native: StackId,
+    source: Source<'_, R, S>,
+) -> StackId {
     if let Walked::Known(hash) = walked
         && let Some(id) = caller.session.interner.find(hash.joined(native))
     {
@@ -311,4 +376,17 @@ unsafe extern "C" fn on_free_code(code: usize) {
     }
     // SAFETY: the interpreter has called this to free the object.
     unsafe { check::free_code(code) };
+}
+
+/// Takes the place of `pthread_cond_signal`: by this the interpreter says that the calling thread has let go of its lock.
+///
+/// # Safety
+/// * The interpreter has called this in place of that function.
+unsafe extern "C" fn on_signal(condition: usize) -> c_int {
+    if lock_release::is_release(condition) {
+        let releases = &words::words().releases;
+        releases.set(releases.get() + 1);
+    }
+    // SAFETY: the interpreter has called this with the variable.
+    unsafe { lock_release::signal(condition) }
 }

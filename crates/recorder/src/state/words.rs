@@ -17,9 +17,9 @@ core::arch::global_asm!(
     ".globl heapscribe_thread_words",
     ".hidden heapscribe_thread_words",
     ".type heapscribe_thread_words,@object",
-    ".size heapscribe_thread_words,56",
+    ".size heapscribe_thread_words,64",
     "heapscribe_thread_words:",
-    ".zero 56",
+    ".zero 64",
     ".previous",
 );
 
@@ -33,6 +33,7 @@ core::arch::global_asm!(
 ///  40  sections sections that the thread is in
 ///  48  first_gap the gap as it was just after the last sample of a block of the heap, less what pools took since:
 ///           another gap says that the thread has allocated blocks since that were not sampled
+///  56  releases how often it has let go of CPython's lock
 ///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
 /// ```
 #[repr(C)]
@@ -52,9 +53,11 @@ pub(crate) struct Words {
     pub sections: Cell<u64>,
     /// The gap after the last sample of a block of the heap.
     pub first_gap: Cell<u64>,
+    /// How often the thread has let go of CPython's lock, since that is counted.
+    pub releases: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Words>() == 56);
+const _: () = assert!(size_of::<Words>() == 64);
 /// Offset of `seen`, for hooks.
 pub const SEEN_OFFSET: usize = core::mem::offset_of!(Words, seen);
 /// Offset of `gap`, for hooks.
