@@ -148,7 +148,7 @@ impl Interner {
         KnownPart { len: 0, id: StackId::UNKNOWN, modules: 0, changes }
     }
 
-    /// The number of a path, defining what of it is new: what is not in `known`, when nothing has changed since.
+    /// The number of a path, found by its alias as well from then on, defining what of it is new: what is not in `known`, when nothing has changed since.
     /// `unloadable` gives the bit of a frame's module if that may be unloaded. `None` when there is no room or memory
     /// for it.
     pub(crate) fn define(
@@ -162,7 +162,7 @@ impl Interner {
         let has_changed = self.changes.load(Ordering::Relaxed) != known.changes;
         let KnownPart { len, id: mut parent, mut modules, .. } =
             if has_changed { self.known_part(path) } else { known };
-        let table = self.with_room(path.len() - len + 1, held)?;
+        let table = self.with_room(path.len() - len + 2, held)?;
         let append = |hash: PathHash, modules: u32, definition: &Definition<'_>| {
             let id = definitions.append(definition, held).ok()?;
             self.insert(table, hash, modules, id);
@@ -187,6 +187,9 @@ impl Interner {
                 modules |= unloadable(frame);
                 parent = append(hash, modules, &definition_of(frame, parent))?;
                 path.set_id(index, parent);
+            }
+            if let Some(alias) = path.alias() {
+                self.insert(table, alias, modules, parent);
             }
             Some(parent)
         };

@@ -39,6 +39,10 @@ pub(crate) trait Path {
     }
     /// Works out what only a new path needs.
     fn prepare(&mut self) {}
+    /// Another hash that it is looked for by.
+    fn alias(&self) -> Option<PathHash> {
+        None
+    }
 }
 
 /// The path that a cached stack was last walked along.
@@ -134,6 +138,8 @@ pub(crate) struct UncachedPath<'a> {
     seed: PathHash,
     cut: Option<LossReason>,
     has_gap: bool,
+    /// Another hash that it is looked for by.
+    pub alias: Option<PathHash>,
 }
 
 impl<'a> UncachedPath<'a> {
@@ -152,7 +158,7 @@ impl<'a> UncachedPath<'a> {
             hash = hash.roll(*frame);
             *place = hash;
         }
-        UncachedPath { frames, hashes, seed, cut, has_gap: left != all }
+        UncachedPath { frames, hashes, seed, cut, has_gap: left != all, alias: None }
     }
 
     /// The hash of the whole path.
@@ -183,5 +189,9 @@ impl Path for UncachedPath<'_> {
     }
     fn has_gap(&self) -> bool {
         self.has_gap
+    }
+
+    fn alias(&self) -> Option<PathHash> {
+        self.alias
     }
 }

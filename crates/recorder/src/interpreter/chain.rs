@@ -11,7 +11,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use super::frozen::Frozen;
 use super::layout::Shaped;
 use super::pages::Pages;
-use super::raw::{Place, RawFrame, Source};
+use super::raw::{Change, Place, RawFrame, Source};
 use super::read::Read;
 use crate::platform::lock::Held;
 use crate::platform::memory;
@@ -25,7 +25,7 @@ const GROWTH: usize = 8;
 /// How many frames a thread may have left since the last walk, to be found again at once.
 const LEFT_MAX: usize = 32;
 /// Instructions whose frames are cached, a power of two.
-const RECENT: usize = 256;
+const RECENT: usize = 1024;
 
 /// A frame of a chain.
 #[derive(Clone, Copy, Debug, Default)]
@@ -167,13 +167,13 @@ impl InterpretedFrames {
         // Each leads to the one before it, so that the addresses are those of a walk from frame to frame.
         for entry in self.entries.get_mut(..len)?.iter_mut().rev() {
             left -= 1;
-            let raw = RawFrame::read(source.read, source.shape.shape().frame, entry.raw.frame)?;
-            if !raw.is(entry.raw) {
-                return Some(false);
-            }
-            if raw.instruction != entry.raw.instruction {
-                (entry.raw.instruction, entry.frame) = (raw.instruction, Frame::default());
-                self.resolved = left;
+            match entry.raw.change(source.read, source.shape)? {
+                Change::Nothing => {}
+                Change::Instruction(instruction) => {
+                    (entry.raw.instruction, entry.frame) = (instruction, Frame::default());
+                    self.resolved = left;
+                }
+                Change::Other => return Some(false),
             }
         }
         Some(true)
@@ -220,15 +220,17 @@ impl InterpretedFrames {
         let entries = self.entries.get_mut(..joined).ok_or(Stopped::NoRoom)?;
         // Each leads to the one before it, as above.
         for (index, entry) in entries.iter_mut().enumerate().rev() {
+            let change = entry.raw.change(source.read, source.shape).ok_or(Stopped::Unreadable)?;
+            if change == Change::Nothing {
+                continue;
+            }
             let raw = RawFrame::read(source.read, source.shape.shape().frame, entry.raw.frame);
             let raw = raw.ok_or(Stopped::Unreadable)?;
             if raw.previous != entry.raw.previous {
                 return Err(Stopped::Elsewhere);
             }
-            if entry.raw != raw {
-                (entry.raw, entry.frame) = (raw, Frame::default());
-                unchanged = unchanged.min(index);
-            }
+            (entry.raw, entry.frame) = (raw, Frame::default());
+            unchanged = unchanged.min(index);
         }
         if new > 0 {
             let inner = self.entries.get_mut(joined..joined + new).ok_or(Stopped::NoRoom)?;
@@ -347,7 +349,7 @@ fn recent_frame<R: Read, S: Shaped>(
 ) -> Option<Frame> {
     let RawFrame { code, instruction, .. } = raw;
     // Instructions are two bytes, or numbers in a code object.
-    let place = (instruction >> 1 ^ instruction >> 9 ^ code >> 5) & (RECENT - 1);
+    let place = (instruction >> 1 ^ instruction >> 11 ^ code >> 5) & (RECENT - 1);
     let cached = recent.get_mut(place)?;
     if cached.code == code && cached.instruction == instruction && cached.generation == generation {
         return (cached.frame != Frame::default()).then_some(cached.frame);

@@ -18,7 +18,7 @@ use super::layout::Layout;
 use super::map::Map;
 use super::read::Read;
 use crate::definitions::DefinitionWriter;
-use crate::platform::lock::{Held, Lock};
+use crate::platform::lock::Held;
 use crate::unwind::Frame;
 
 /// Code objects that are in use at a time.
@@ -74,21 +74,20 @@ impl Functions {
         layout: &Layout,
         (code, instruction): (usize, usize),
         definitions: &DefinitionWriter,
-        lock: &Lock,
+        held: &Held<'_>,
     ) -> Option<Frame> {
-        let held = lock.hold()?;
         let witness = Code::witness(read, layout, code)?;
         let known = self.codes.get(code as u64).filter(|known| *known as u32 == witness);
         let serial = match known {
             Some(known) => known >> 32,
             None => u64::from(self.serials.fetch_add(1, Ordering::Relaxed) + 1),
         };
-        let names = Names::read(read, layout, code, &held)?;
+        let names = Names::read(read, layout, code, held)?;
         let line = Code { address: code, first_line: names.first_line }.line(read, layout, instruction);
-        let function = self.number(&names, definitions, &held)?;
+        let function = self.number(&names, definitions, held)?;
         let frame = Frame::interpreted(function, line);
-        let is_kept = self.frames.set(key(serial, code, instruction), frame.to_bits(), &held)
-            && self.codes.set(code as u64, serial << 32 | u64::from(witness), &held);
+        let is_kept = self.frames.set(key(serial, code, instruction), frame.to_bits(), held)
+            && self.codes.set(code as u64, serial << 32 | u64::from(witness), held);
         is_kept.then_some(frame)
     }
 

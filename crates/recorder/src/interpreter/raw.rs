@@ -79,10 +79,35 @@ impl RawFrame {
         }
     }
 
-    /// Whether they are the same, but for the instruction.
+    /// What has changed of it since it was read: where the instruction is an address in the code object, which stays where
+    /// it is while the frame is known, the same instruction is of the same code.
     #[inline(always)]
-    pub(super) fn is(self, other: RawFrame) -> bool {
-        let words = (self.previous ^ other.previous) | (self.code ^ other.code);
-        self.frame == other.frame && words | usize::from(self.mark ^ other.mark) == 0
+    pub(super) fn change<R: Read, S: Shaped>(self, read: R, shape: S) -> Option<Change> {
+        let (fields, chain) = (shape.shape().frame, shape.shape().chain);
+        let field = |offset: usize| read.known_word(self.frame.wrapping_add(offset));
+        let instruction = field(fields.instruction)? & fields.instruction_bits;
+        let mark = read.known_byte(self.frame.wrapping_add(fields.mark))?;
+        if field(fields.previous)? != self.previous || mark != self.mark {
+            return Some(Change::Other);
+        }
+        let is_same = instruction == self.instruction;
+        if is_same && matches!(chain, Chain::Marked | Chain::Shims) {
+            return Some(Change::Nothing);
+        }
+        Some(match (field(fields.code)? & !REFERENCE_BITS == self.code, is_same) {
+            (true, true) => Change::Nothing,
+            (true, false) => Change::Instruction(instruction),
+            (false, _) => Change::Other,
+        })
     }
+}
+
+/// How a frame differs from what it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    Nothing,
+    /// It is at this instruction now.
+    Instruction(usize),
+    /// It is another frame.
+    Other,
 }

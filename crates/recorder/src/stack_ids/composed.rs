@@ -6,7 +6,7 @@ use heapscribe_wire::ids::StackId;
 use super::bounds;
 use super::capture::Capture;
 use super::chain::{Leaf, walk_one};
-use super::define::numbered;
+use super::define::define;
 use crate::definitions::UncachedPath;
 use crate::modules;
 use crate::state::{CachedStacks, Index};
@@ -54,11 +54,20 @@ pub(super) unsafe fn composed(
     }
     let count = interpreted.merge(stacks, index)?;
     let mut path = UncachedPath::new(stacks.frames.get_mut(..count)?, stacks.hashes, cut);
-    let hash = path.hash();
-    let id = numbered(&mut path, hash, capture).filter(|id| *id != StackId::UNKNOWN)?;
-    let held = session.lock.hold()?;
-    if modules::epoch().generation() == epoch.generation() {
-        session.interner.alias(key, hash, id, &held);
+    path.alias = Some(key);
+    match session.interner.find(path.hash()).filter(|_| is_current(epoch)) {
+        Some(id) => {
+            let held = session.lock.hold()?;
+            if is_current(epoch) {
+                session.interner.alias(key, path.hash(), id, &held);
+            }
+            Some(id)
+        }
+        None => define(&mut path, capture).filter(|id| *id != StackId::UNKNOWN),
     }
-    Some(id)
+}
+
+/// Whether the modules are those of when the capture began.
+fn is_current(epoch: modules::Epoch) -> bool {
+    modules::epoch().generation() == epoch.generation()
 }

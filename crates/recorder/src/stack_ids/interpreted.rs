@@ -280,29 +280,31 @@ unsafe fn number_anew<R: Read, S: Shaped>(
     unsafe { composed(&capture, key, Frames { frames, source }) }
 }
 
-/// Defines what a walk has met for the first time, and makes room: the hash of all, if there are frames.
+/// Defines what a walk has met for the first time, and makes room: the hash of all, if there are frames. Holds the lock once
+/// for all of it, since to take it costs two system calls.
 fn define_met<R: Read, S: Shaped>(
     session: &Session,
     frames: &mut InterpretedFrames,
     source: Source<'_, R, S>,
     mut walked: Walked,
 ) -> Option<Option<PathHash>> {
+    let mut held = None;
     loop {
-        walked = match walked {
-            Walked::Known(hash) => return Some(Some(hash)),
-            Walked::Nothing => return Some(None),
-            Walked::Unreadable => return None,
-            Walked::New(index) => {
-                let (lock, definitions) = (&session.lock, &session.definitions);
+        let is_done = !matches!(walked, Walked::New(_) | Walked::NoRoom);
+        if held.is_none() && !is_done {
+            held = Some(session.lock.hold()?);
+        }
+        walked = match (walked, &held) {
+            (Walked::Known(hash), _) => return Some(Some(hash)),
+            (Walked::Nothing, _) => return Some(None),
+            (Walked::New(index), Some(held)) => {
                 let Source { read, layout, functions, .. } = source;
                 let code = frames.code(index)?;
-                let frame = functions.define(read, layout, code, definitions, lock)?;
+                let frame = functions.define(read, layout, code, &session.definitions, held)?;
                 frames.define(index, frame, source)
             }
-            Walked::NoRoom => {
-                let has_grown = session.lock.hold().is_some_and(|held| frames.grow(&held));
-                has_grown.then(|| frames.walk(source))?
-            }
+            (Walked::NoRoom, Some(held)) => frames.grow(held).then(|| frames.walk(source))?,
+            _ => return None,
         };
     }
 }
