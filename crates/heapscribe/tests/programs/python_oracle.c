@@ -73,14 +73,18 @@ static PyObject *tag(PyObject *self, PyObject *arg) {
     Py_RETURN_NONE;
 }
 
-/* The same without the interpreter's lock, as a library does that takes its time. */
-static PyObject *tag_unlocked(PyObject *self, PyObject *arg) {
-    size_t size = PyLong_AsSize_t(arg);
+static void make_unlocked(size_t size) {
     Py_BEGIN_ALLOW_THREADS
     volatile char *block = malloc(size);
     block[0] = 1;
     free((void *)block);
     Py_END_ALLOW_THREADS
+}
+
+/* The same without the interpreter's lock, as a library does that takes its time. */
+static PyObject *tag_unlocked(PyObject *self, PyObject *arg) {
+    size_t size = PyLong_AsSize_t(arg);
+    make_unlocked(size);
     say(size);
     Py_RETURN_NONE;
 }
@@ -93,11 +97,7 @@ static PyObject *tag_around(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "On", &function, &size))
         return NULL;
     for (int i = 0; i < 2; i++) {
-        Py_BEGIN_ALLOW_THREADS
-        volatile char *block = malloc(size);
-        block[0] = 1;
-        free((void *)block);
-        Py_END_ALLOW_THREADS
+        make_unlocked((size_t)size);
         say(size);
         if (i == 0 && (result = PyObject_CallFunction(function, NULL)) == NULL)
             return NULL;

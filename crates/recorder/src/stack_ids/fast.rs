@@ -5,8 +5,9 @@ use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent};
 use super::define::define;
-use super::interpreted::{Caller, with_interpreted};
+use super::interpreted::with_interpreted;
 use super::native::Native;
+use super::python::Caller;
 use super::slow::capture_slow;
 use super::verify;
 use crate::definitions::CachedStackPath;

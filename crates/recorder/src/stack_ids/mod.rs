@@ -17,10 +17,12 @@ mod fast;
 mod interpreted;
 mod native;
 mod php;
+mod python;
 mod slow;
 mod stacks_met;
 mod v8;
 mod verify;
+mod without_lock;
 
 pub(crate) use bounds::learn;
 pub(crate) use fast::stack_id;
