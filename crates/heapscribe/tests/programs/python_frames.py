@@ -1,21 +1,10 @@
 import asyncio
 import functools
-import os
 import sys
 import threading
 
 import oracle
-
-if os.environ.get("ORACLE_BY") == "traceback":
-    import python_traceback
-
-count = 0
-
-
-def tag():
-    global count
-    count += 1
-    oracle.tag(5000 + count % 50000)
+from python_tagged import tag
 
 
 def plain(n):

@@ -1,5 +1,4 @@
 """Gevent: a hub that switches between greenlets, with the standard library's waits replaced."""
-import os
 import sys
 
 from gevent import monkey
@@ -14,18 +13,7 @@ import time
 import gevent
 import gevent.pool
 
-import oracle
-
-if os.environ.get("ORACLE_BY") == "traceback":
-    import python_traceback
-
-count = 0
-
-
-def tag():
-    global count
-    count += 1
-    oracle.tag(5000 + count % 50000)
+from python_tagged import tag
 
 
 def deep(n):

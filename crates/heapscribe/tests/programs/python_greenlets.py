@@ -1,22 +1,10 @@
 """Greenlets: several chains of frames on one thread, whose parts of the stack are copied away and back."""
-import os
 import sys
 import threading
 
 import greenlet
 
-import oracle
-
-if os.environ.get("ORACLE_BY") == "traceback":
-    import python_traceback
-
-count = 0
-
-
-def tag():
-    global count
-    count += 1
-    oracle.tag(5000 + count % 50000)
+from python_tagged import tag
 
 
 def deep(n, at_the_end):

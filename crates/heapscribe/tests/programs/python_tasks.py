@@ -1,23 +1,12 @@
 """Frames that are left and entered again: generators, coroutines, tasks, and what runs them from elsewhere."""
 import asyncio
 import contextlib
-import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import oracle
-
-if os.environ.get("ORACLE_BY") == "traceback":
-    import python_traceback
-
-count = 0
-
-
-def tag():
-    global count
-    count += 1
-    oracle.tag(5000 + count % 50000)
+from python_tagged import tag
 
 
 def echo(depth):

@@ -148,9 +148,9 @@ impl Interner {
         KnownPart { len: 0, id: StackId::UNKNOWN, modules: 0, changes }
     }
 
-    /// The number of a path, found by its alias as well from then on, defining what of it is new: what is not in `known`, when nothing has changed since.
-    /// `unloadable` gives the bit of a frame's module if that may be unloaded. `None` when there is no room or memory
-    /// for it.
+    /// The number of a path, found by its alias as well from then on, defining what of it is new: what is not in `known`,
+    /// when nothing has changed since. `unloadable` gives the bit of a frame's module if that may be unloaded. `None` when
+    /// there is no room or memory for it.
     pub(crate) fn define(
         &self,
         path: &mut impl Path,

@@ -175,11 +175,7 @@ impl Interpreted for Frames<'_> {
 
     /// Frames that no call of the loop runs any more, of PHP's own end, are the outermost.
     fn merge(&self, stacks: &mut CachedStacks, index: Index) -> Option<usize> {
-        let CachedStacks { own, others, frames, .. } = stacks;
-        let native = match index {
-            Index::Own => &*own,
-            Index::Other(index) => &others.get(index)?.stack,
-        };
+        let (native, frames) = stacks.stack_and_frames(index)?;
         let (mut left, mut count) = (self.frames.len(), 0);
         let mut put = |frame: Frame| -> Option<()> {
             *frames.get_mut(count)? = frame;

@@ -185,11 +185,7 @@ impl<R: Read, S: Shaped> Interpreted for Frames<'_, R, S> {
     fn merge(&self, stacks: &mut CachedStacks, index: Index) -> Option<usize> {
         let Source { shape, loop_code, .. } = self.source;
         let loop_code = (shape.shape().chain == Chain::Unrecorded).then_some(loop_code);
-        let CachedStacks { own, others, frames, .. } = stacks;
-        let native = match index {
-            Index::Own => &*own,
-            Index::Other(index) => &others.get(index)?.stack,
-        };
+        let (native, frames) = stacks.stack_and_frames(index)?;
         let (mut left, mut count) = (self.frames.len(), 0);
         let mut put = |frame: Frame| -> Option<()> {
             *frames.get_mut(count)? = frame;

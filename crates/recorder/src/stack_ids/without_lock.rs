@@ -47,9 +47,8 @@ pub(super) unsafe fn without_lock(
     }
     interpreter.lock.watch_releases(on_signal, program::loader());
     // SAFETY: the registers are the caller's.
-    let source = unsafe {
-        of(interpreter, &interpreter.layout.shape, through_kernel(caller, kernel), thread_state, session)
-    };
+    let read = unsafe { through_kernel(caller, kernel, &mut frames.pages) };
+    let source = of(interpreter, &interpreter.layout.shape, read, thread_state, session);
     let walked = frames.walk(source);
     let path = match walked {
         Walked::Known(hash) => Some(Some(hash)),
@@ -70,16 +69,12 @@ pub(super) unsafe fn without_lock(
 ///
 /// # Safety
 /// * The caller's registers are those of the hook's caller, which is still active.
-unsafe fn through_kernel(caller: &Caller<'_>, kernel: Kernel) -> Paged {
+unsafe fn through_kernel(caller: &Caller<'_>, kernel: Kernel, pages: &mut Option<&'static Pages>) -> Paged {
     let sp = caller.registers.sp;
     let stack = caller.thread.stack.get().filter(|stack| stack.contains(sp));
     let own = StackRange { lo: sp, hi: stack.map_or(sp, |stack| stack.hi) };
-    // SAFETY: the frames are the thread's own, and one hook at a time uses them. Own: from the hook's caller on, which is
-    // still active, the thread's stack is in use.
-    unsafe {
-        let frames = &mut *caller.thread.interpreted.get();
-        Paged::new(kernel, Pages::of_thread(&mut frames.pages, &caller.session.lock), own)
-    }
+    // SAFETY: own: from the hook's caller on, which is still active, the thread's stack is in use.
+    unsafe { Paged::new(kernel, Pages::of_thread(pages, &caller.session.lock), own) }
 }
 
 /// Takes the place of `pthread_cond_signal`: by this the interpreter says that the calling thread has let go of its lock.

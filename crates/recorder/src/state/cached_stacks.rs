@@ -127,6 +127,16 @@ impl CachedStacks {
         }
     }
 
+    /// One of the stacks, and the room for the frames of a walk.
+    pub(crate) fn stack_and_frames(&mut self, index: Index) -> Option<(&CachedStack, &mut [Frame])> {
+        let CachedStacks { own, others, frames, .. } = self;
+        let stack = match index {
+            Index::Own => &*own,
+            Index::Other(index) => &others.get(index)?.stack,
+        };
+        Some((stack, frames))
+    }
+
     /// One of the stacks, and the room for hashes of its path.
     pub(crate) fn stack_and_hashes(&mut self, index: Index) -> Option<(&mut CachedStack, &mut [PathHash])> {
         let stack = match index {
