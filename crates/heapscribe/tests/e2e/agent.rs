@@ -266,10 +266,13 @@ fn a_service_of_many_processes_costs_what_those_do_that_live() {
     assert_eq!(collector.sums(), sampled(&place), "{said}");
     let state = files(&place.path("windows/.heapscribe-agent"), "state");
     let images = fs::read_to_string(&state[0]).unwrap().matches("\nimage ").count();
-    assert!((1..140).contains(&images), "{images} of 172 process images are in the state");
+    // None is left where the last window closed after all had ended: a busy runner did that.
+    assert!(images < 140, "{images} of 172 process images are in the state");
     let all = files(&place.path("windows/.heapscribe-agent"), "");
-    let definitions = all.iter().filter(|path| path.to_string_lossy().contains("/definitions."));
-    assert_eq!(definitions.count(), 1, "{all:?}");
+    let definitions: Vec<u32> =
+        all.iter().filter_map(|path| path.to_str()?.split_once("/definitions.")?.1.parse().ok()).collect();
+    // Each time that some are forgotten, the others are written to the next file.
+    assert!(matches!(definitions[..], [starts] if starts > 1), "{all:?}");
 }
 
 /// An agent that is killed leaves neither a gap nor anything that counts twice.
