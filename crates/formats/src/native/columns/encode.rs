@@ -6,7 +6,7 @@ use heapscribe_wire::varint;
 use super::births::{Births, ByTicks};
 use super::field_writer::FieldWriter;
 use super::layout::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM};
-use super::stacks::{STACKS_MAX, StackNumbers};
+use super::stacks::{Numbered, STACKS_MAX, StackNumbers};
 use crate::model::ChunkInfo;
 use crate::model::ChunkSums;
 use crate::native::block::EVENTS_BYTES_MAX;
@@ -133,9 +133,9 @@ impl Encoder {
     /// Writes a stack and a size.
     #[inline(always)]
     fn stack_and_size(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
-        let (known, new) = self.stacks.number(stack);
-        let last = std::mem::replace(&mut known.size_bytes, size_bytes);
-        let number = if new.is_none() { known.number } else { 0 };
+        let Numbered { number, size_bytes: last, new } = self.stacks.number(stack);
+        let last = std::mem::replace(last, size_bytes);
+        let number = if new.is_none() { number } else { 0 };
         self.put(stacks, u64::from(number));
         if let Some(distance) = new {
             self.put(Column::New, varint::zigzag(distance));
