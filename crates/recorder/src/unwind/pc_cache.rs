@@ -6,14 +6,15 @@
 //! to each place a third of them shared theirs, and of two that are used by turns each is worked out anew each time.
 //! An entry is one word, so it is never seen half written:
 //!
-//! | bits   | field                                     |
-//! |--------|-------------------------------------------|
-//! | 0..33  | tag: bits 14..47 of the address           |
-//! | 33..64 | rule, see [`Rule`]; 0: the entry is empty |
+//! | bits   | field                                            |
+//! |--------|--------------------------------------------------|
+//! | 0..33  | tag: bits 0..5 and then 19..47 of the address    |
+//! | 33..64 | rule, see [`Rule`]; 0: the entry is empty        |
 //!
-//! The set's number is bits 0..14 of the address, xor bits 14..28. A newer rule for an address replaces the older one; in
-//! a full set it replaces any. Who finds a rule also sees what was done before it was put there (the announcement of
-//! its module).
+//! The set's number is bits 5..19 of the address, xor bits 19..33: 32 bytes of code share a set and 64 a line of the
+//! processor's cache, since what returns to a function often returns to another place of it soon. A newer rule for an
+//! address replaces the older one; in a full set it replaces any. Who finds a rule also sees what was done before it was
+//! put there (the announcement of its module).
 
 use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +27,9 @@ const SET_ENTRIES: usize = 4;
 const SET_BITS: u32 = (ENTRIES / SET_ENTRIES).ilog2();
 const SET_MASK: usize = (1 << SET_BITS) - 1;
 const ADDRESS_BITS: u32 = 47;
+/// Of an address, the bits that do not tell its set.
+const PLACE_BITS: u32 = 5;
+const PLACE_MASK: usize = (1 << PLACE_BITS) - 1;
 const TAG_BITS: u32 = ADDRESS_BITS - SET_BITS;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 
@@ -57,16 +61,18 @@ impl Key {
     /// To look for: the tag of what is no such address has more bits than that of any entry.
     #[inline(always)]
     const fn sought(pc: usize) -> Key {
-        // Neighbouring blocks of 16 KiB go to different places; few operations, because every step of a walk
+        // Neighbouring blocks of 512 KiB go to different places; few operations, because every step of a walk
         // waits for them.
-        let tag = pc >> SET_BITS;
-        Key { set: (pc ^ tag) & SET_MASK, tag: tag as u64 }
+        let block = pc >> PLACE_BITS;
+        let far = block >> SET_BITS;
+        Key { set: (block ^ far) & SET_MASK, tag: (far << PLACE_BITS | pc & PLACE_MASK) as u64 }
     }
 
     /// The address.
     const fn address(self) -> usize {
         let tag = self.tag as usize;
-        tag << SET_BITS | (self.set ^ tag) & SET_MASK
+        let far = tag >> PLACE_BITS;
+        (far << SET_BITS | (self.set ^ far) & SET_MASK) << PLACE_BITS | tag & PLACE_MASK
     }
 
     /// Whether a word is of this address, or empty, when its tag is 0.
@@ -179,7 +185,7 @@ mod tests {
     fn addresses_that_share_a_set_are_all_found() {
         static MEMORY: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
         let cache = PcCache::new(&MEMORY);
-        let sharing = |n: usize| Key { set: 77, tag: 0x5_5555 + n as u64 }.address();
+        let sharing = |n: usize| Key { set: 77, tag: 0xaa_aaa0 + n as u64 }.address();
         let rule = |n: usize| Rule::stack(16 + 8 * n as i64, None);
         for n in 0..SET_ENTRIES {
             cache.put(sharing(n), Rule::END);
