@@ -1,100 +1,33 @@
-//! From a stack to its number: the hash of its path is looked up in one table, lock-free.
+//! From a stack to its number: the hash of its path is looked up, lock-free.
 //!
 //! ```text
-//!   entry    hash of the path, 0: no entry    bits 0..32   number of the node in defs, 0: forgotten
-//!                                             bits 32..64  modules on the path that may be unloaded, some to a bit
-//!   place    low bits of the hash, then the entries after it
+//!   stacks   the paths that calls were made by, to their leaf: asked by each walk
+//!   nodes    all paths from the outermost frame to any: asked when a stack is new
 //! ```
-//! An entry's number is stored before its hash. A table that has grown too full is replaced by one twice
-//! as large, and the memory of the old one is discarded at once: whoever still reads it finds it empty, and
-//! looks into the new one under the lock. Only where the leaf is new are nodes defined, from the outermost one
-//! that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a number:
-//! for a million stacks the chance is 3 in 100 million.
-#![allow(unsafe_code)]
+//! They are two tables, because with the nodes in between a line of the cache had one stack in it that is asked for:
+//! that look alone took six tenths of the time of a walk in cc1plus. Only where the leaf is new are nodes defined, from
+//! the outermost one that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a
+//! number: for a million stacks the chance is 3 in 100 million.
 
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_wire::definitions::{Definition, InterpretedNode, Node};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, StackId};
 
 use super::path::{Path, PathNode};
+use super::path_table::{Known, PathTable, WithRoom};
 use super::writer::DefinitionWriter;
 use crate::platform::lock::Held;
-use crate::platform::memory;
 use crate::unwind::cached::CachedFrame;
 use crate::unwind::{Frame, PathHash};
 
-const FIRST_CAPACITY: usize = 4096;
-
-/// A table: this, then `capacity` entries.
-#[repr(C, align(64))]
-#[derive(Debug)]
-struct Table {
-    capacity: usize,
-}
-
-type Entry = [AtomicU64; 2];
-
-impl Table {
-    const fn bytes(capacity: usize) -> usize {
-        size_of::<Table>() + capacity * size_of::<Entry>()
-    }
-
-    #[inline(always)]
-    fn entry(&self, index: usize) -> &Entry {
-        // SAFETY: a table is allocated with `capacity` entries behind it; the index is masked.
-        unsafe { &*ptr::from_ref(self).add(1).cast::<Entry>().add(index & (self.capacity - 1)) }
-    }
-
-    /// What a path's entry holds; 0 when it has none, or the table's memory was discarded this instant.
-    #[inline(always)]
-    fn value(&self, hash: u64) -> u64 {
-        let mut index = hash as usize;
-        for _ in 0..self.capacity {
-            let [found, value] = self.entry(index);
-            match found.load(Ordering::Acquire) {
-                0 => return 0,
-                h if h == hash => return value.load(Ordering::Relaxed),
-                _ => index = index.wrapping_add(1),
-            }
-        }
-        0
-    }
-
-    /// Under the lock. Whether it took a place; one that was forgotten is its own still.
-    fn insert(&self, hash: u64, value: u64) -> bool {
-        let mut index = hash as usize;
-        for _ in 0..self.capacity {
-            let [found, place] = self.entry(index);
-            let there = found.load(Ordering::Relaxed);
-            if there == 0 || there == hash {
-                place.store(value, Ordering::Relaxed);
-                // Also when it was there: who sees the value is to see what was defined before it.
-                found.store(hash, Ordering::Release);
-                return there == 0;
-            }
-            index = index.wrapping_add(1);
-        }
-        false
-    }
-
-    /// Discards the pages of a table that nobody looks into any more, but for the first, whose capacity
-    /// readers may still use.
-    fn discard(&self) {
-        let begin = ptr::from_ref(self) as usize;
-        // SAFETY: the table's own entries, which are atomic integers that may turn to zero at any time.
-        unsafe { memory::discard(begin + size_of::<Table>(), begin + Table::bytes(self.capacity)) };
-    }
-}
-
-/// The nodes of this process, by the hash of their path.
+/// The numbers of this process's stacks, and of the nodes that they are made of.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
-    table: AtomicPtr<Table>,
-    entries: AtomicUsize,
-    /// How often a path was defined or forgotten, or the table replaced.
+    stacks: PathTable,
+    nodes: PathTable,
+    /// How often a path was defined or forgotten, or a table replaced.
     changes: AtomicU32,
 }
 
@@ -103,31 +36,37 @@ pub(crate) struct Interner {
 pub(crate) struct KnownPart {
     /// How many of its frames, from the outermost on; the word that ends the stack counts as one.
     pub len: usize,
-    /// The number of the path to the last of them.
-    id: StackId,
-    /// The modules on it that may be unloaded.
-    modules: u32,
+    /// The path to the last of them.
+    known: Known,
     /// [`Interner::changes`] before it was looked for.
     changes: u32,
 }
 
+/// What nodes are written to while they are defined.
+struct Target<'a> {
+    nodes: WithRoom<'a>,
+    definitions: &'a DefinitionWriter,
+    held: &'a Held<'a>,
+}
+
+impl Target<'_> {
+    fn append(&self, hash: PathHash, modules: u32, definition: &Definition<'_>) -> Option<StackId> {
+        let id = self.definitions.append(definition, self.held).ok()?;
+        self.nodes.insert(hash, Known { id, modules });
+        Some(id)
+    }
+}
+
 impl Interner {
-    #[inline(always)]
-    fn table(&self) -> Option<&Table> {
-        // SAFETY: a published table stays for the life of the process; its entries may turn to zero.
-        unsafe { self.table.load(Ordering::Acquire).as_ref() }
-    }
-
-    #[inline(always)]
-    fn value(&self, path: PathHash) -> u64 {
-        self.table().map_or(0, |table| table.value(path.key()))
-    }
-
-    /// The number of a path that is known.
+    /// The number of a stack that is known.
     #[inline(always)]
     pub(crate) fn find(&self, path: PathHash) -> Option<StackId> {
-        let id = StackId(self.value(path) as u32);
-        (id != StackId::UNKNOWN).then_some(id)
+        number(self.stacks.get(path))
+    }
+
+    /// The number of a path that is known, though no call may have been made by it.
+    pub(crate) fn find_node(&self, path: PathHash) -> Option<StackId> {
+        number(self.nodes.get(path))
     }
 
     /// What of a path is known.
@@ -137,20 +76,23 @@ impl Interner {
             let PathNode { hash, frame, id } = path.node(index);
             if frame == Frame::default() {
                 // The word that ends the stack.
-                return KnownPart { len: index + 1, id: StackId::UNKNOWN, modules: 0, changes };
+                return KnownPart { len: index + 1, known: Known::default(), changes };
             }
-            let value = self.value(hash);
-            let id = if id == StackId::UNKNOWN { StackId(value as u32) } else { id };
+            let mut known = self.nodes.get(hash);
             if id != StackId::UNKNOWN {
-                return KnownPart { len: index + 1, id, modules: (value >> 32) as u32, changes };
+                known.id = id;
+            }
+            if known.id != StackId::UNKNOWN {
+                return KnownPart { len: index + 1, known, changes };
             }
         }
-        KnownPart { len: 0, id: StackId::UNKNOWN, modules: 0, changes }
+        KnownPart { len: 0, known: Known::default(), changes }
     }
 
-    /// The number of a path, found by its alias as well from then on, defining what of it is new: what is not in `known`,
-    /// when nothing has changed since. `unloadable` gives the bit of a frame's module if that may be unloaded. `None` when
-    /// there is no room or memory for it.
+    /// The number of a stack, found by its path or by its alias from then on, defining what of it is new: what is not in
+    /// `known`, when nothing has changed since. `unloadable` gives the bit of a frame's module if that may be unloaded.
+    /// `None` when there is no room or memory for it.
+    #[inline(never)] // so that its frame is not on the stack while modules are named
     pub(crate) fn define(
         &self,
         path: &mut impl Path,
@@ -160,64 +102,45 @@ impl Interner {
         held: &Held<'_>,
     ) -> Option<StackId> {
         let has_changed = self.changes.load(Ordering::Relaxed) != known.changes;
-        let KnownPart { len, id: mut parent, mut modules, .. } =
-            if has_changed { self.known_part(path) } else { known };
-        let table = self.with_room(path.len() - len + 2, held)?;
-        let append = |hash: PathHash, modules: u32, definition: &Definition<'_>| {
-            let id = definitions.append(definition, held).ok()?;
-            self.insert(table, hash, modules, id);
-            Some(id)
-        };
-        let mut define = || {
-            if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
-                let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
-                parent = match self.find(path.seed()) {
-                    Some(id) => id,
-                    None => append(path.seed(), 0, &cut)?,
-                };
-            }
-            let (run, room) = (path.run(len).filter(|run| !run.is_empty()), (table, definitions));
-            if let Some(id) =
-                run.and_then(|run| self.define_run(run, (parent, modules), room, &unloadable, held))
-            {
-                return Some(id);
-            }
-            for index in len..path.len() {
-                let PathNode { hash, frame, .. } = path.node(index);
-                modules |= unloadable(frame);
-                parent = append(hash, modules, &definition_of(frame, parent))?;
-                path.set_id(index, parent);
-            }
-            if let Some(alias) = path.alias() {
-                self.insert(table, alias, modules, parent);
-            }
-            Some(parent)
-        };
-        let defined = define();
+        let KnownPart { len, known, .. } = if has_changed { self.known_part(path) } else { known };
+        let stacks = self.stacks.with_room(1, held)?;
+        let nodes = self.nodes.with_room(path.len() - len + 1, held)?;
+        let target = Target { nodes, definitions, held };
+        let defined = self.define_nodes(path, (len, known), &target, unloadable);
+        if let Some(leaf) = defined {
+            path.set_id(path.len().wrapping_sub(1), leaf.id);
+            stacks.insert(path.alias().unwrap_or_else(|| hash_of(path)), leaf);
+        }
         self.count_change(); // also when only some of it had room
-        defined
+        defined.map(|leaf| leaf.id)
     }
 
-    /// Defines frames that all are new, with one commit: `parent` has called the first of them, through these modules that
-    /// may be unloaded. `None`, and nothing defined, where there is no room for that.
-    fn define_run(
+    /// Defines the nodes from `len` on, the one before which is `known`: the leaf's.
+    fn define_nodes(
         &self,
-        run: &mut [CachedFrame],
-        (parent, mut modules): (StackId, u32),
-        (table, definitions): (&Table, &DefinitionWriter),
-        unloadable: &impl Fn(Frame) -> u32,
-        held: &Held<'_>,
-    ) -> Option<StackId> {
-        let nodes = run.iter().map(|cached| node_of(cached.frame, parent));
-        let mut next = definitions.append_run(parent, nodes, held)?;
-        // After the commit: who finds a number may write it into an event at once.
-        for cached in &mut *run {
-            modules |= unloadable(cached.frame);
-            cached.id = next;
-            self.insert(table, cached.hash, modules, next);
-            next.0 += 1;
+        path: &mut impl Path,
+        (len, mut known): (usize, Known),
+        target: &Target<'_>,
+        unloadable: impl Fn(Frame) -> u32,
+    ) -> Option<Known> {
+        if let (StackId::UNKNOWN, Some(reason)) = (known.id, path.cut()) {
+            let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
+            known.id = match self.find_node(path.seed()) {
+                Some(id) => id,
+                None => target.append(path.seed(), 0, &cut)?,
+            };
         }
-        run.last().map(|cached| cached.id)
+        let run = path.run(len).filter(|run| !run.is_empty());
+        if let Some(leaf) = run.and_then(|run| define_run(run, known, target, &unloadable)) {
+            return Some(leaf);
+        }
+        for index in len..path.len() {
+            let PathNode { hash, frame, .. } = path.node(index);
+            known.modules |= unloadable(frame);
+            known.id = target.append(hash, known.modules, &definition_of(frame, known.id))?;
+            path.set_id(index, known.id);
+        }
+        Some(known)
     }
 
     /// Under the lock, after the change: who sees the count sees what was changed.
@@ -225,72 +148,51 @@ impl Interner {
         self.changes.store(self.changes.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// Another hash for a path that has a number: of what the path was put together from.
-    pub(crate) fn alias(&self, alias: PathHash, path: PathHash, id: StackId, held: &Held<'_>) {
-        let Some(table) = self.with_room(1, held) else { return };
-        self.insert(table, alias, (table.value(path.key()) >> 32) as u32, id);
+    /// Another hash by which a path is found that has a number: of what the path was put together from.
+    pub(crate) fn alias(&self, alias: PathHash, path: PathHash, held: &Held<'_>) {
+        let Some(stacks) = self.stacks.with_room(1, held) else { return };
+        stacks.insert(alias, self.nodes.get(path));
         self.count_change();
-    }
-
-    /// Under the lock, in a table that has room.
-    fn insert(&self, table: &Table, hash: PathHash, modules: u32, id: StackId) {
-        let is_new = table.insert(hash.key(), u64::from(modules) << 32 | u64::from(id.0));
-        self.entries.store(self.entries.load(Ordering::Relaxed) + usize::from(is_new), Ordering::Relaxed);
     }
 
     /// Forgets the numbers of all paths through any of these modules, which were unloaded: another may be in their
     /// place. All paths, when `modules` is none.
-    pub(crate) fn forget(&self, modules: u32, _held: &Held<'_>) {
-        let Some(table) = self.table() else { return };
-        for index in 0..table.capacity {
-            let [_, value] = table.entry(index);
-            let through = (value.load(Ordering::Relaxed) >> 32) as u32;
-            if modules == 0 || through & modules != 0 {
-                value.store(0, Ordering::Relaxed);
-            }
-        }
+    pub(crate) fn forget(&self, modules: u32, held: &Held<'_>) {
+        self.stacks.forget(modules, held);
+        self.nodes.forget(modules, held);
         self.count_change();
     }
+}
 
-    /// The table, replaced by a larger one when with so many more it is more than five eighths full: at three quarters one
-    /// that is not there is looked for in 8.5 places on average, and each new stack does so for each of its new frames.
-    fn with_room(&self, more: usize, held: &Held<'_>) -> Option<&Table> {
-        let table = self.table();
-        let wanted = (self.entries.load(Ordering::Relaxed) + more) * 8;
-        let capacity = table.map_or(FIRST_CAPACITY, |table| table.capacity);
-        let enough = |capacity: &usize| wanted <= capacity * 5;
-        match table {
-            Some(table) if enough(&capacity) => Some(table),
-            _ => {
-                let larger = core::iter::successors(Some(capacity), |capacity| capacity.checked_mul(2));
-                self.grow(table, larger.into_iter().find(enough)?, held)
-            }
-        }
-    }
+fn number(known: Known) -> Option<StackId> {
+    (known.id != StackId::UNKNOWN).then_some(known.id)
+}
 
-    fn grow(&self, old: Option<&Table>, capacity: usize, held: &Held<'_>) -> Option<&Table> {
-        let place = memory::alloc(Table::bytes(capacity), held)?.cast::<Table>();
-        // SAFETY: zeroed bytes of that many, which are an empty table but for its capacity.
-        let table = unsafe {
-            (*place.as_ptr()).capacity = capacity;
-            place.as_ref()
-        };
-        let mut entries = 0;
-        for index in 0..old.map_or(0, |old| old.capacity) {
-            let [hash, value] = old?.entry(index);
-            let (hash, value) = (hash.load(Ordering::Relaxed), value.load(Ordering::Relaxed));
-            if hash != 0 && value != 0 {
-                entries += usize::from(table.insert(hash, value));
-            }
-        }
-        self.entries.store(entries, Ordering::Relaxed);
-        self.table.store(place.as_ptr(), Ordering::Release);
-        if let Some(old) = old {
-            old.discard();
-        }
-        self.count_change(); // who has looked into the old one may have found it empty
-        Some(table)
+/// The hash of a whole path.
+fn hash_of(path: &impl Path) -> PathHash {
+    path.len().checked_sub(1).map_or_else(|| path.seed(), |leaf| path.node(leaf).hash)
+}
+
+/// Defines frames that all are new, with one commit: `caller` has called the first of them. `None`, and nothing defined,
+/// where there is no room for that.
+fn define_run(
+    run: &mut [CachedFrame],
+    caller: Known,
+    target: &Target<'_>,
+    unloadable: &impl Fn(Frame) -> u32,
+) -> Option<Known> {
+    let Target { nodes, definitions, held } = *target;
+    let frames = run.iter().map(|cached| node_of(cached.frame, caller.id));
+    let mut next = definitions.append_run(caller.id, frames, held)?;
+    let mut leaf = caller;
+    // After the commit: who finds a number may write it into an event at once.
+    for cached in &mut *run {
+        leaf = Known { id: next, modules: leaf.modules | unloadable(cached.frame) };
+        cached.id = next;
+        nodes.insert(cached.hash, leaf);
+        next.0 += 1;
     }
+    Some(leaf)
 }
 
 fn definition_of(frame: Frame, parent: StackId) -> Definition<'static> {

@@ -4,6 +4,7 @@
 mod interner;
 mod names;
 mod path;
+mod path_table;
 mod rates;
 mod writer;
 

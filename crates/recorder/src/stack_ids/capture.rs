@@ -3,9 +3,9 @@
 use heapscribe_nolibc::loader::ModuleText;
 use heapscribe_wire::head::LossReason;
 
-use crate::modules;
 use crate::state::{Session, Thread, count_cut_stack};
-use crate::unwind::{Context, End, Registers, Unwinder};
+use crate::unwind::{Context, End, Registers, Unwinder, process_rules};
+use crate::{modules, program};
 
 /// A capture of a thread's stack.
 #[derive(Clone, Copy)]
@@ -15,6 +15,26 @@ pub(super) struct Capture<'a> {
     pub(super) session: &'a Session,
     pub(super) unwinder: Unwinder<'a>,
     pub(super) epoch: modules::Epoch,
+}
+
+/// Whose stack is captured.
+#[derive(Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) registers: Registers,
+    pub(super) thread: &'a Thread,
+    pub(super) session: &'a Session,
+    pub(super) epoch: modules::Epoch,
+}
+
+impl<'a> Caller<'a> {
+    /// What is the same for all walks of its stack; `None` before the loader is known.
+    #[inline(always)]
+    pub(super) fn capture(&self) -> Option<Capture<'a>> {
+        let Caller { registers, thread, session, epoch } = *self;
+        let (loader, cache) = (program::loader()?, process_rules::pc_cache());
+        let unwinder = Unwinder { loader, cache, known: None };
+        Some(Capture { registers, thread, session, unwinder, epoch })
+    }
 }
 
 /// A walk that needs not to name modules: they are named when a stack is defined.

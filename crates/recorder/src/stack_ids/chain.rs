@@ -16,6 +16,7 @@ use heapscribe_wire::limits::DEPTH_MAX;
 use super::bounds;
 use super::capture::{Capture, Silent};
 use super::define::number_of;
+use super::native::NativeStack;
 use super::stacks_met::STACKS_MAX;
 use crate::definitions::{Path, PathNode};
 use crate::state::{CachedStacks, Index};
@@ -76,24 +77,23 @@ pub(super) unsafe fn walk_one(
     }
 }
 
-/// The number of the stack whose innermost part, at `first`, was walked and leads to others. `None` within when it is to be
-/// tried again.
+/// The stack whose innermost part, at `first`, was walked and leads to others. `None` within when it is to be tried again.
 ///
 /// # Safety
 /// * The frame before `onward` is one of the calling thread that is still active.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn stack_id(
+pub(super) unsafe fn numbered(
     capture: &Capture<'_>,
     stacks: &mut CachedStacks,
     first: Index,
     onward: Onward,
-) -> Result<Option<StackId>, Unusual> {
+) -> Result<Option<NativeStack>, Unusual> {
     // SAFETY: the frame before is active.
     let chain = unsafe { Chain::follow(capture, stacks, first, onward) }.ok_or(Unusual)?;
     let mut path = ChainPath { stacks, chain: &chain };
     let hash = path.hash();
-    Ok(number_of(&mut path, hash, capture))
+    Ok(number_of(&mut path, hash, capture).map(|id| NativeStack { hash, id, walked: None }))
 }
 
 /// The stacks are not for this kind of walk.

@@ -55,11 +55,11 @@ pub(super) unsafe fn composed(
     let count = interpreted.merge(stacks, index)?;
     let mut path = UncachedPath::new(stacks.frames.get_mut(..count)?, stacks.hashes, cut);
     path.alias = Some(key);
-    match session.interner.find(path.hash()).filter(|_| is_current(epoch)) {
+    match session.interner.find_node(path.hash()).filter(|_| is_current(epoch)) {
         Some(id) => {
             let held = session.lock.hold()?;
             if is_current(epoch) {
-                session.interner.alias(key, path.hash(), id, &held);
+                session.interner.alias(key, path.hash(), &held);
             }
             Some(id)
         }

@@ -1,44 +1,85 @@
-//! The number of a stack that is known, almost always: all that is usual, inline in the hooks.
+//! A native stack that is known, almost always: all that is usual, inline in the hooks.
 #![allow(unsafe_code)]
 
 use heapscribe_wire::ids::StackId;
 
-use super::capture::{Capture, Silent};
+use super::capture::{Caller, Capture, Silent};
 use super::define::define;
-use super::interpreted::with_interpreted;
-use super::native::Native;
-use super::python::Caller;
+use super::native::{Native, NativeStack, WalkedPath};
 use super::slow::capture_slow;
 use super::verify;
 use crate::definitions::CachedStackPath;
-use crate::interpreter::possible;
-use crate::state::{CachedStacks, Session, Thread, count_cut_stack};
+use crate::state::{CachedStacks, count_cut_stack};
 use crate::unwind::cached::CachedStack;
 use crate::unwind::cached_path::{self, SetIndex};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
-use crate::unwind::{PathHash, Registers, StackRange, Unwinder, process_rules};
-use crate::{modules, program};
+use crate::unwind::{PathHash, StackRange, process_rules};
 
-/// The number of the calling thread's stack.
+/// The number of the native stack.
 ///
 /// # Safety
-/// * `registers` are those of the hook's caller, which is still active.
+/// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(always)]
-pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &Session) -> StackId {
-    let epoch = modules::epoch();
+pub(super) unsafe fn native_number(caller: &Caller<'_>) -> StackId {
     // SAFETY: the registers are the caller's, which is active.
     unsafe {
-        let native = match look_up(registers, thread, session, epoch) {
-            Ok(id) if session.verify_every == 0 => Native::Usual(id),
-            Ok(id) => verified(id, registers, thread, session, epoch),
-            Err(looked) => capture(looked, registers, thread, session, epoch),
-        };
-        if possible::is_any() && session.reads_interpreters {
-            with_interpreted(native, &Caller { registers, thread, session, epoch })
-        } else {
-            native.id()
+        match look_up::<true>(caller) {
+            Ok(stack) if caller.session.verify_every == 0 => stack.id,
+            looked => number_apart(looked, caller),
         }
     }
+}
+
+/// The same, when it is not the cached stack. What is returned is small, since this is called on the program's stack.
+///
+/// # Safety
+/// * As of [`native_number`], and `looked` is what was found there.
+#[inline(never)]
+unsafe fn number_apart(looked: Result<NativeStack, Option<Looked>>, caller: &Caller<'_>) -> StackId {
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe {
+        match looked {
+            Ok(stack) => verified(stack, caller),
+            Err(looked) => capture::<true>(looked, caller),
+        }
+    }
+    .id()
+}
+
+/// The native stack. Not `NUMBERED`, it need not have a number: where interpreted frames stand in it, that of both is
+/// wanted and no other.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+pub(super) unsafe fn native<const NUMBERED: bool>(caller: &Caller<'_>) -> Native {
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe {
+        match look_up::<NUMBERED>(caller) {
+            Ok(stack) if caller.session.verify_every == 0 => Native::Usual(stack),
+            Ok(stack) => verified(stack, caller),
+            Err(looked) => captured::<NUMBERED>(looked, caller),
+        }
+    }
+}
+
+/// The native stack, with its number.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(never)]
+pub(super) unsafe fn numbered(caller: &Caller<'_>) -> Native {
+    // SAFETY: the registers are the caller's.
+    unsafe { native::<true>(caller) }
+}
+
+/// The number of the native stack, which may not have been asked for yet.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+pub(super) unsafe fn native_id(caller: &Caller<'_>, found: NativeStack) -> StackId {
+    // SAFETY: the registers are the caller's.
+    if found.id == StackId::UNKNOWN { unsafe { numbered(caller) }.id() } else { found.id }
 }
 
 /// What a look at the cached stack has told before it is walked.
@@ -52,18 +93,14 @@ struct Looked {
     set: Option<SetIndex>,
 }
 
-/// The number of the stack, if it is the cached one, or by a cached path. Else what was found out, if the thread is on
-/// its own stack, of which something is cached.
+/// The stack, if it is the cached one, or by a cached path. Else what was found out, if the thread is on its own stack,
+/// of which something is cached.
 ///
 /// # Safety
-/// * `registers` are those of the hook's caller, which is still active.
+/// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(always)]
-unsafe fn look_up(
-    registers: Registers,
-    thread: &Thread,
-    session: &Session,
-    epoch: modules::Epoch,
-) -> Result<StackId, Option<Looked>> {
+unsafe fn look_up<const NUMBERED: bool>(caller: &Caller<'_>) -> Result<NativeStack, Option<Looked>> {
+    let Caller { registers, thread, session, epoch } = *caller;
     let stack = thread.stack.get().filter(|stack| stack.contains(registers.sp)).ok_or(None)?;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let CachedStacks { own, paths, .. } = unsafe { &*thread.stacks.get() };
@@ -75,85 +112,85 @@ unsafe fn look_up(
     // it gives for this stack pointer.
     let (looked, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
-        match own.id_at(unchanged, registers) {
-            Some(id) => (Looked { stack, unchanged, set: None }, Some(id)),
+        let leaf = own.leaf_at(unchanged, registers);
+        match leaf.filter(|leaf| !NUMBERED || leaf.id != StackId::UNKNOWN) {
+            Some(leaf) => (Looked { stack, unchanged, set: None }, Some((leaf.hash, leaf.id))),
             None => {
                 let rules = process_rules::existing();
                 let set = rules.and_then(|rules| cached_path::set_of(&rules, registers, stack.hi));
-                let found = set.and_then(|set| paths.find(set, own, unchanged, registers, epoch.number()));
-                (Looked { stack, unchanged, set }, found.map(|found| found.id))
+                let found = match set {
+                    Some(set) => paths.find::<NUMBERED>(set, own, unchanged, registers, epoch.number()),
+                    None => None,
+                };
+                (Looked { stack, unchanged, set }, found.map(|found| (found.hash, found.id)))
             }
         }
     };
-    let id = known.ok_or(Some(looked))?;
+    let (hash, id) = known.ok_or(Some(looked))?;
     if let Some(reason) = own.cut() {
         count_cut_stack(thread.record, reason, session.head);
     }
-    Ok(id)
+    Ok(NativeStack { hash, id, walked: None })
 }
 
 /// Walks the stack.
 ///
 /// # Safety
-/// * `registers` are those of the hook's caller, which is still active, and `looked` is what was found there.
-#[inline(never)]
-unsafe fn capture(
-    looked: Option<Looked>,
-    registers: Registers,
-    thread: &Thread,
-    session: &Session,
-    epoch: modules::Epoch,
-) -> Native {
-    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
-        return Native::Unusual(StackId::UNKNOWN);
-    };
-    let unwinder = Unwinder { loader, cache, known: None };
-    let capture = Capture { registers, thread, session, unwinder, epoch };
+/// * The caller's registers are those of the hook's caller, which is still active, and `looked` is what was found there.
+#[inline(always)]
+unsafe fn capture<const NUMBERED: bool>(looked: Option<Looked>, caller: &Caller<'_>) -> Native {
+    let Some(capture) = caller.capture() else { return Native::unknown() };
     // SAFETY: the registers are the caller's, which is active, in the thread's own stack, which is readable to
     // its end; the cached stacks are the thread's own, and one hook at a time uses them.
     unsafe {
-        let walked = looked.and_then(|looked| walk_own(&capture, looked, &mut *thread.stacks.get()));
+        let stacks = caller.thread.stacks.get();
+        let walked = looked.and_then(|looked| walk_own::<NUMBERED>(&capture, looked, &mut *stacks));
         walked.map_or_else(|| capture_slow(capture), Native::Usual)
     }
 }
 
-/// The number that was found, when it is right, or no check of it is due; else the right one.
+/// The same, apart from what is usual.
 ///
 /// # Safety
-/// * `registers` are those of the hook's caller, which is still active, on the thread's own stack.
+/// * As of [`capture`].
+#[inline(never)]
+unsafe fn captured<const NUMBERED: bool>(looked: Option<Looked>, caller: &Caller<'_>) -> Native {
+    // SAFETY: as the caller says.
+    unsafe { capture::<NUMBERED>(looked, caller) }
+}
+
+/// The stack that was found, when it is right, or no check of it is due; else the right one.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active, on the thread's own stack.
 #[cold]
 #[inline(never)]
-unsafe fn verified(
-    id: StackId,
-    registers: Registers,
-    thread: &Thread,
-    session: &Session,
-    epoch: modules::Epoch,
-) -> Native {
-    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
-        return Native::Usual(id);
-    };
-    let unwinder = Unwinder { loader, cache, known: None };
-    let capture = Capture { registers, thread, session, unwinder, epoch };
-    let Some(stack) = thread.stack.get() else { return Native::Usual(id) };
+unsafe fn verified(found: NativeStack, caller: &Caller<'_>) -> Native {
+    let Some(capture) = caller.capture() else { return Native::Usual(found) };
+    let Some(stack) = caller.thread.stack.get() else { return Native::Usual(found) };
     // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable to its end; one hook at a
     // time uses the cached stacks.
     unsafe {
-        let confirmed = verify::confirmed(&capture, stack, &mut *thread.stacks.get(), id);
-        confirmed.map_or_else(|| capture_slow(capture), Native::Usual)
+        let is_confirmed =
+            verify::is_confirmed(&capture, stack, &mut *caller.thread.stacks.get(), found.hash);
+        if is_confirmed { Native::Usual(found) } else { capture_slow(capture) }
     }
 }
 
-/// The number of a stack that is walked as far as the first frame that is known. `None` for all that is unusual.
+/// A stack that is walked as far as the first frame that is known. `None` for all that is unusual.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on the thread's own stack, which is
 ///   readable to its end.
 /// * `stacks.own` is of that, and `looked` is what it gives for this stack pointer.
 #[inline(always)]
-unsafe fn walk_own(capture: &Capture<'_>, looked: Looked, stacks: &mut CachedStacks) -> Option<StackId> {
+unsafe fn walk_own<const NUMBERED: bool>(
+    capture: &Capture<'_>,
+    looked: Looked,
+    stacks: &mut CachedStacks,
+) -> Option<NativeStack> {
     let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
-    let CachedStacks { own, new, paths, hashes, .. } = stacks;
+    let CachedStacks { own, new, hashes, .. } = stacks;
     let Looked { stack, unchanged, set } = looked;
     let epoch = epoch.number();
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
@@ -162,29 +199,30 @@ unsafe fn walk_own(capture: &Capture<'_>, looked: Looked, stacks: &mut CachedSta
         let start = Start { registers, stack, readable: stack.hi, unchanged, epoch };
         walk_incremental::<_, false>(own, new, unwinder, &mut Silent, start)
     };
-    let Incremental::Walked { outer, new: count } = walked else { return None };
+    let Incremental::Walked { outer, new } = walked else { return None };
     if own.shallow_epoch() != epoch {
         return None; // it leads to another stack
     }
     let leaf = own.leaf()?;
-    if leaf.id == StackId::UNKNOWN
+    if NUMBERED
+        && leaf.id == StackId::UNKNOWN
         && let Some(id) = session.interner.find(leaf.hash)
     {
         leaf.id = id;
     }
-    // A path is cached when it is walked a second time: of many stacks there is no second.
-    let id = match leaf.id {
-        StackId::UNKNOWN => define_walked(capture, own, hashes)?,
-        id => {
-            if let (Some(set), Some(joined)) = (set, outer.checked_sub(1)) {
-                paths.store(set, own, registers, new.get(..count).unwrap_or_default(), joined, id);
-            }
-            id
+    let walked = set.zip(outer.checked_sub(1));
+    let walked = walked.map(|(set, joined)| WalkedPath { set, joined: joined as u32, new: new as u32 });
+    let mut found = NativeStack { hash: leaf.hash, id: leaf.id, walked };
+    if NUMBERED {
+        match leaf.id {
+            StackId::UNKNOWN => found.id = define_walked(capture, own, hashes)?,
+            _ => found.cache_path(stacks, registers),
         }
-    };
-    capture.count_cut(own.cut());
+        found.walked = None;
+    }
+    capture.count_cut(stacks.own.cut());
     // SAFETY: the registers are the caller's, on `stack`, which is readable.
-    unsafe { verify::confirmed(capture, stack, stacks, id) }
+    unsafe { verify::is_confirmed(capture, stack, stacks, found.hash) }.then_some(found)
 }
 
 /// The number of a new stack, which was just walked. `None` when the generation has changed since before the walk.

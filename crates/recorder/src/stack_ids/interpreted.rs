@@ -1,5 +1,6 @@
-//! Stacks with the frames of an interpreter: the number of the native stack and the hash of the interpreted frames lead to
-//! the number of both together. Only when that is new the two are put together, frame by frame.
+//! Stacks with the frames of an interpreter: the hashes of the native stack and of the interpreted frames lead to the
+//! number of both together. Only when that is new the two are put together, frame by frame. Under CPython the native
+//! stack gets no number of its own: it would be in no event.
 //!
 //! ```text
 //!   native        _start  main  loop       sorted  loop  list_append  malloc's caller
@@ -14,10 +15,11 @@
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use super::capture::Capture;
+use super::capture::Caller;
+use super::fast::{native, numbered};
 use super::native::Native;
 use super::php::with_php;
-use super::python::{Caller, number, of};
+use super::python::{number, of};
 use super::v8::with_v8;
 use super::without_lock::without_lock;
 use crate::interpreter::check;
@@ -27,64 +29,77 @@ use crate::interpreter::possible;
 use crate::interpreter::read::{Direct, Kernel};
 use crate::state::{self, words};
 
-/// The number of a stack with its interpreted frames; that of the native one where there are none.
+/// The number of the calling thread's stack with its interpreted frames; that of the native one where there are none.
 ///
 /// # Safety
 /// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(never)]
-pub(super) unsafe fn with_interpreted(native: Native, caller: &Caller<'_>) -> StackId {
-    let (id, session) = (native.id(), caller.session);
-    if id == StackId::UNKNOWN {
-        return id;
-    }
-    if possible::is_php() || possible::is_v8() {
-        // SAFETY: the registers are the caller's.
-        let both = unsafe { caller.capture().and_then(|capture| with_other(&capture, native)) };
-        if both.is_some() || !possible::is_python() {
-            return both.unwrap_or(id);
+pub(super) unsafe fn stack_id(caller: &Caller<'_>) -> StackId {
+    // SAFETY: the registers are the caller's.
+    unsafe {
+        if possible::is_php() || possible::is_v8() {
+            let native = numbered(caller);
+            let both = if native.id() == StackId::UNKNOWN { None } else { with_other(caller, native) };
+            if both.is_some() || !possible::is_python() {
+                return both.unwrap_or(native.id());
+            }
         }
+        with_python(caller).unwrap_or_else(|| numbered(caller).id())
     }
+}
+
+/// The number of a stack with its frames of CPython; `None` where the thread runs none.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active.
+#[inline(always)]
+unsafe fn with_python(caller: &Caller<'_>) -> Option<StackId> {
+    let session = caller.session;
     let (pointer, kernel) = (words::thread_pointer(), Kernel { pid: session.pid });
     let Some(interpreter) = check::current(kernel, pointer, on_free_code) else {
         met::define(&session.interpreters, &session.definitions, &session.lock);
-        return id;
+        return None;
     };
     let Some(thread_state) = interpreter.lock.thread_state(pointer, kernel) else {
         session.head.count_loss(LossReason::InterpretedFrames);
-        return id;
+        return None;
     };
     if thread_state == 0 {
-        return id;
+        return None;
     }
     // SAFETY: the registers are the caller's; the frames are the thread's own, and one hook at a time uses them. Direct
     // reads: the thread has the interpreter's lock, so that nobody frees its state, its frames or their code meanwhile; it
     // is not in a signal handler that has interrupted their change.
     unsafe {
-        let is_usual = matches!(native, Native::Usual(_));
-        if !is_usual || !interpreter.lock.is_held_by(thread_state) {
-            return without_lock(caller, native, interpreter, thread_state);
-        }
+        let stack = match native::<false>(caller) {
+            Native::Usual(stack) if interpreter.lock.is_held_by(thread_state) => stack,
+            Native::Unusual(stack) if stack.id == StackId::UNKNOWN => return Some(stack.id),
+            native => return Some(without_lock(caller, native, interpreter, thread_state)),
+        };
         let read = Direct::new();
-        match interpreter.shape {
-            Some(0) => number(caller, id, of(interpreter, Known::<0>, read, thread_state, session)),
-            Some(1) => number(caller, id, of(interpreter, Known::<1>, read, thread_state, session)),
-            Some(2) => number(caller, id, of(interpreter, Known::<2>, read, thread_state, session)),
-            Some(3) => number(caller, id, of(interpreter, Known::<3>, read, thread_state, session)),
-            _ => number(caller, id, of(interpreter, &interpreter.layout.shape, read, thread_state, session)),
-        }
+        Some(match interpreter.shape {
+            Some(0) => number(caller, stack, of(interpreter, Known::<0>, read, thread_state, session)),
+            Some(1) => number(caller, stack, of(interpreter, Known::<1>, read, thread_state, session)),
+            Some(2) => number(caller, stack, of(interpreter, Known::<2>, read, thread_state, session)),
+            Some(3) => number(caller, stack, of(interpreter, Known::<3>, read, thread_state, session)),
+            _ => {
+                number(caller, stack, of(interpreter, &interpreter.layout.shape, read, thread_state, session))
+            }
+        })
     }
 }
 
 /// The same of PHP or V8; `None` where there are no frames of these.
 ///
 /// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active.
+/// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(always)]
-unsafe fn with_other(capture: &Capture<'_>, native: Native) -> Option<StackId> {
+unsafe fn with_other(caller: &Caller<'_>, native: Native) -> Option<StackId> {
+    let capture = caller.capture()?;
     // SAFETY: the registers are the caller's.
     unsafe {
-        let php = if possible::is_php() { with_php(capture, native) } else { None };
-        php.or_else(|| if possible::is_v8() { with_v8(capture, native) } else { None })
+        let php = if possible::is_php() { with_php(&capture, native) } else { None };
+        php.or_else(|| if possible::is_v8() { with_v8(&capture, native) } else { None })
     }
 }
 

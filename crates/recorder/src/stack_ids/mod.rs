@@ -19,10 +19,11 @@ mod native;
 mod php;
 mod python;
 mod slow;
+mod stack_id;
 mod stacks_met;
 mod v8;
 mod verify;
 mod without_lock;
 
 pub(crate) use bounds::learn;
-pub(crate) use fast::stack_id;
+pub(crate) use stack_id::stack_id;

@@ -88,7 +88,7 @@ unsafe fn number<R: Read>(capture: &Capture<'_>, native: Native, php: &Php, read
         Walked::Known(hash) => hash,
         walked => met_first(capture, frames, &source, walked)?,
     };
-    let key = hash.joined(native.id());
+    let key = hash.joined(native.stack().hash);
     if let Some(id) = session.interner.find(key) {
         return Some(id);
     }

@@ -5,32 +5,17 @@
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use super::capture::Capture;
+use super::capture::Caller;
 use super::composed::{Interpreted, composed};
+use super::fast::native_id;
+use super::native::NativeStack;
 use crate::interpreter::chain::{InterpretedFrames, Walked};
 use crate::interpreter::check::Interpreter;
 use crate::interpreter::layout::{Chain, Shaped};
 use crate::interpreter::raw::Source;
 use crate::interpreter::read::Read;
-use crate::state::{CachedStacks, Index, Session, Thread};
-use crate::unwind::{Frame, PathHash, Registers, Unwinder, process_rules};
-use crate::{modules, program};
-
-/// Whose stack it is.
-pub(super) struct Caller<'a> {
-    pub registers: Registers,
-    pub thread: &'a Thread,
-    pub session: &'a Session,
-    pub epoch: modules::Epoch,
-}
-
-impl<'a> Caller<'a> {
-    pub(super) fn capture(&self) -> Option<Capture<'a>> {
-        let Caller { registers, thread, session, epoch } = *self;
-        let unwinder = Unwinder { loader: program::loader()?, cache: process_rules::pc_cache(), known: None };
-        Some(Capture { registers, thread, session, unwinder, epoch })
-    }
-}
+use crate::state::{CachedStacks, Index, Session};
+use crate::unwind::{Frame, PathHash};
 
 /// What a walk of these frames is made of.
 #[inline(always)]
@@ -52,17 +37,28 @@ pub(super) fn of<'a, R: Read, S: Shaped>(
 #[inline(always)]
 pub(super) unsafe fn number<R: Read, S: Shaped>(
     caller: &Caller<'_>,
-    native: StackId,
+    native: NativeStack,
     source: Source<'_, R, S>,
 ) -> StackId {
     // SAFETY: the frames are the thread's own, and one hook at a time uses them.
     let frames = unsafe { &mut *caller.thread.interpreted.get() };
     let hash = frames.walk_same(source);
-    match hash.and_then(|hash| caller.session.interner.find(hash.joined(native))) {
+    match hash.and_then(|hash| known(caller, native, hash)) {
         Some(id) => id,
         // SAFETY: the registers are the caller's.
         None => unsafe { walked(caller, native, source) },
     }
+}
+
+/// The number of both, if it is known; then the native stack's path is one that is walked again.
+#[inline(always)]
+pub(super) fn known(caller: &Caller<'_>, native: NativeStack, hash: PathHash) -> Option<StackId> {
+    let id = caller.session.interner.find(hash.joined(native.hash))?;
+    if native.walked.is_some() {
+        // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
+        native.cache_path(unsafe { &mut *caller.thread.stacks.get() }, caller.registers);
+    }
+    Some(id)
 }
 
 /// The number of both, by a walk.
@@ -72,7 +68,7 @@ pub(super) unsafe fn number<R: Read, S: Shaped>(
 #[inline(never)]
 unsafe fn walked<R: Read, S: Shaped>(
     caller: &Caller<'_>,
-    native: StackId,
+    native: NativeStack,
     source: Source<'_, R, S>,
 ) -> StackId {
     // SAFETY: the frames are the thread's own, and one hook at a time uses them.
@@ -90,25 +86,35 @@ unsafe fn walked<R: Read, S: Shaped>(
 pub(super) unsafe fn number_of<R: Read, S: Shaped>(
     walked: Walked,
     caller: &Caller<'_>,
-    native: StackId,
+    native: NativeStack,
     source: Source<'_, R, S>,
 ) -> StackId {
     if let Walked::Known(hash) = walked
-        && let Some(id) = caller.session.interner.find(hash.joined(native))
+        && let Some(id) = known(caller, native, hash)
     {
         return id;
     }
-    if walked == Walked::Nothing {
-        return native;
-    }
     // SAFETY: the registers are the caller's.
-    unsafe { number_anew(caller, native, walked, source) }.unwrap_or_else(|| {
-        caller.session.head.count_loss(LossReason::InterpretedFrames);
-        native
-    })
+    unsafe {
+        if walked == Walked::Nothing {
+            return native_id(caller, native);
+        }
+        match number_anew(caller, native, walked, source) {
+            Some(Some(id)) => id,
+            Some(None) => native_id(caller, native),
+            None => {
+                let id = native_id(caller, native);
+                if id != StackId::UNKNOWN {
+                    caller.session.head.count_loss(LossReason::InterpretedFrames);
+                }
+                id
+            }
+        }
+    }
 }
 
-/// The number of both, of which something is new; `None` when the interpreted frames cannot be read.
+/// The number of both, of which something is new; `None` when the interpreted frames cannot be read, and within when there
+/// are none.
 ///
 /// # Safety
 /// * The caller's registers are those of the hook's caller, which is still active.
@@ -116,24 +122,19 @@ pub(super) unsafe fn number_of<R: Read, S: Shaped>(
 #[inline(never)]
 unsafe fn number_anew<R: Read, S: Shaped>(
     caller: &Caller<'_>,
-    native: StackId,
+    native: NativeStack,
     walked: Walked,
     source: Source<'_, R, S>,
-) -> Option<StackId> {
-    let Caller { registers, thread, session, epoch } = *caller;
+) -> Option<Option<StackId>> {
     // SAFETY: the frames are the thread's own, and one hook at a time uses them.
-    let frames = unsafe { &mut *thread.interpreted.get() };
-    let Some(hash) = define_met(session, frames, source, walked)? else { return Some(native) };
-    let key = hash.joined(native);
-    let known = session.interner.find(key);
-    if known.is_some() {
-        return known;
+    let frames = unsafe { &mut *caller.thread.interpreted.get() };
+    let Some(hash) = define_met(caller.session, frames, source, walked)? else { return Some(None) };
+    if let Some(id) = known(caller, native, hash) {
+        return Some(Some(id));
     }
-    let (loader, cache) = (program::loader()?, process_rules::pc_cache());
-    let unwinder = Unwinder { loader, cache, known: None };
-    let capture = Capture { registers, thread, session, unwinder, epoch };
+    let key = hash.joined(native.hash);
     // SAFETY: the registers are the caller's.
-    unsafe { composed(&capture, key, Frames { frames, source }) }
+    unsafe { composed(&caller.capture()?, key, Frames { frames, source }) }.map(Some)
 }
 
 /// Defines what a walk has met for the first time, and makes room: the hash of all, if there are frames. Holds the lock once

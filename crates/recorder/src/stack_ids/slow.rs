@@ -3,14 +3,13 @@
 
 use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{DEPTH_MAX, WALK_DEPTH_MAX};
 
 use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::chain::{self, Leaf, walk_one};
 use super::define::number_of;
-use super::native::Native;
+use super::native::{Native, NativeStack};
 use super::stacks_met::StacksMet;
 use super::{bounds, verify};
 use crate::definitions::{CachedStackPath, UncachedPath};
@@ -55,22 +54,22 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> Native {
     for _ in 0..WALKS_MAX {
         let Some(found) = bounds::find(&capture) else {
             capture.count_cut(Some(LossReason::StackBounds));
-            return Native::Unusual(StackId::UNKNOWN);
+            return Native::unknown();
         };
         // SAFETY: the registers are the caller's, which is active, on the stack, which is readable as far as was found.
-        let id = unsafe {
+        let native = unsafe {
             match found.index {
                 Some(index) if capture.epoch.is_quiet() => walk_cached(&capture, found, index),
                 _ => walk_uncached(&capture, found, WALK_DEPTH_MAX).map(Native::Unusual),
             }
         };
-        if let Some(id) = id {
-            return id;
+        if let Some(native) = native {
+            return native;
         }
         capture.epoch = modules::epoch();
     }
     capture.session.head.count_loss(LossReason::StackTable);
-    Native::Unusual(StackId::UNKNOWN)
+    Native::unknown()
 }
 
 /// Walks on from what is cached of a stack. `None` when it is to be tried again.
@@ -85,31 +84,32 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
     let stacks = unsafe { &mut *thread.stacks.get() };
     // SAFETY: the registers are the caller's, on the stack that was found, readable as far.
     let walked = unsafe { walk_one(capture, stacks, Leaf { registers, stack, readable, index })? };
-    let id = match (walked, stacks.get(index)?.onward()) {
+    let numbered = match (walked, stacks.get(index)?.onward()) {
         (Incremental::Walked { .. }, None) => {
             let (walk, hashes) = stacks.stack_and_hashes(index)?;
             let hash = walk.leaf()?.hash;
-            Ok(number_of(&mut CachedStackPath::new(walk, hashes), hash, capture)?)
+            let id = number_of(&mut CachedStackPath::new(walk, hashes), hash, capture)?;
+            Ok(NativeStack { hash, id, walked: None })
         }
         // SAFETY: the frame before is one of the caller's stack.
         (Incremental::Walked { .. }, Some(onward)) => unsafe {
-            chain::stack_id(capture, stacks, index, onward).map_err(|_| WALK_DEPTH_MAX).transpose()?
+            chain::numbered(capture, stacks, index, onward).map_err(|_| WALK_DEPTH_MAX).transpose()?
         },
         (Incremental::NoRoom, _) => Err(DEPTH_MAX),
         (Incremental::Unusual, _) => Err(WALK_DEPTH_MAX),
     };
-    let id = match id {
-        Ok(id) => id,
+    let native = match numbered {
+        Ok(native) => native,
         // SAFETY: the registers are the caller's, on the stack that was found.
         Err(frames_max) => return unsafe { walk_uncached(capture, found, frames_max) }.map(Native::Unusual),
     };
     // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-    match unsafe { verify::confirmed(capture, stack, stacks, id) } {
+    match unsafe { verify::is_confirmed(capture, stack, stacks, native.hash) } {
         // No walk that is cached has a signal's frame.
-        Some(id) if index == Index::Own => Some(Native::Usual(id)),
-        Some(id) => Some(Native::Unusual(id)),
+        true if index == Index::Own => Some(Native::Usual(native)),
+        true => Some(Native::Unusual(native)),
         // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-        None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) }.map(Native::Unusual),
+        false => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) }.map(Native::Unusual),
     }
 }
 
@@ -118,7 +118,11 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
 /// * That is readable from the stack pointer as far as was found.
-unsafe fn walk_uncached(capture: &Capture<'_>, found: CallersStack, frames_max: usize) -> Option<StackId> {
+unsafe fn walk_uncached(
+    capture: &Capture<'_>,
+    found: CallersStack,
+    frames_max: usize,
+) -> Option<NativeStack> {
     // SAFETY: the room is the thread's own, and one hook at a time uses it.
     let stacks = unsafe { &mut *capture.thread.stacks.get() };
     // SAFETY: the registers are the caller's, on the stack that was found, readable as far.
@@ -139,7 +143,8 @@ unsafe fn walk_uncached(capture: &Capture<'_>, found: CallersStack, frames_max: 
     let frames = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let mut path = UncachedPath::new(frames, stacks.hashes, cut(walk.end));
     let hash = path.hash();
-    number_of(&mut path, hash, capture)
+    let id = number_of(&mut path, hash, capture)?;
+    Some(NativeStack { hash, id, walked: None })
 }
 
 /// Walks over all stacks that lead to each other: what came of it, and whether it believed what was known of one.

@@ -25,7 +25,7 @@ use crate::unwind::{Frame, PathHash, cached_path, process_rules};
 /// * The capture's registers are those of the hook's caller, which is still active.
 #[inline(never)]
 pub(super) unsafe fn with_v8(capture: &Capture<'_>, native: Native) -> Option<StackId> {
-    let Native::Usual(id) = native else { return None };
+    let Native::Usual(stack) = native else { return None };
     let (session, thread) = (capture.session, capture.thread);
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &*thread.stacks.get() };
@@ -50,7 +50,7 @@ pub(super) unsafe fn with_v8(capture: &Capture<'_>, native: Native) -> Option<St
     let both = match hash(session, frames, &source) {
         Ok(None) => return None,
         Ok(Some(hash)) => {
-            let key = hash.joined(id);
+            let key = hash.joined(stack.hash);
             // SAFETY: the registers are the caller's, and nothing is used of the cached stacks any more.
             session.interner.find(key).or_else(|| unsafe {
                 let functions = &session.v8;
@@ -84,11 +84,11 @@ unsafe fn active(capture: &Capture<'_>, stacks: &CachedStacks) -> Option<usize> 
     // for this stack pointer.
     unsafe {
         let unchanged = own.unchanged(registers.sp);
-        if own.id_at(unchanged, registers).is_some() {
+        if own.leaf_at(unchanged, registers).is_some() {
             return Some(unchanged);
         }
         let set = cached_path::set_of(&process_rules::existing()?, registers, stack.hi)?;
-        paths.find(set, own, unchanged, registers, epoch.number()).map(|found| found.joined + 1)
+        paths.find::<true>(set, own, unchanged, registers, epoch.number()).map(|found| found.joined + 1)
     }
 }
 

@@ -7,8 +7,10 @@ use core::num::NonZeroU64;
 
 use heapscribe_wire::ids::StackId;
 
+use super::capture::Caller;
+use super::fast::native_id;
 use super::native::Native;
-use super::python::{Caller, number_of, of};
+use super::python::{known, number_of, of};
 use crate::interpreter::chain::Walked;
 use crate::interpreter::check::Interpreter;
 use crate::interpreter::frozen::Frozen;
@@ -37,12 +39,13 @@ pub(super) unsafe fn without_lock(
     let is_counted =
         matches!(native, Native::Usual(_)) && interpreter.lock.are_releases_counted(thread_state);
     let releases = NonZeroU64::new(words::words().releases.get()).filter(|_| is_counted);
-    let known = match releases.and_then(|releases| frames.frozen.path(thread_state, releases)) {
-        Some(Some(hash)) => session.interner.find(hash.joined(native.id())),
-        Some(None) => Some(native.id()),
+    let id = match releases.and_then(|releases| frames.frozen.path(thread_state, releases)) {
+        Some(Some(hash)) => known(caller, native.stack(), hash),
+        // SAFETY: the registers are the caller's.
+        Some(None) => Some(unsafe { native_id(caller, native.stack()) }),
         None => None,
     };
-    if let Some(id) = known {
+    if let Some(id) = id {
         return id;
     }
     interpreter.lock.watch_releases(on_signal, program::loader());
@@ -61,7 +64,7 @@ pub(super) unsafe fn without_lock(
         frames.frozen = Frozen::new(thread_state, releases, path);
     }
     // SAFETY: the registers are the caller's.
-    unsafe { number_of(walked, caller, native.id(), source) }
+    unsafe { number_of(walked, caller, native.stack(), source) }
 }
 
 /// How to read what another thread may free. Word by word, `SSLContext.load_default_certs` took a minute: it makes 200,000

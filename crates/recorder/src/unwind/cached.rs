@@ -251,15 +251,14 @@ impl CachedStack {
         unchanged
     }
 
-    /// The number of the path out from the innermost of the `unchanged` frames, when that is the one whose
-    /// registers these are.
+    /// The innermost of the `unchanged` frames, when that is the one whose registers these are.
     #[inline(always)]
-    pub(crate) fn id_at(&self, unchanged: usize, at: Registers) -> Option<StackId> {
+    pub(crate) fn leaf_at(&self, unchanged: usize, at: Registers) -> Option<&CachedFrame> {
         let index = unchanged.checked_sub(1)?;
         let (frame_slot, cached) = (self.slots.get(index)?, self.frames.get(index)?);
         let is_here =
             frame_slot.address == at.sp.wrapping_sub(8) && (cached.bp == NOT_USED || cached.bp == at.bp);
-        (is_here && cached.id != StackId::UNKNOWN).then_some(cached.id)
+        is_here.then_some(cached)
     }
 
     /// The slot of the frame before frame `index`, further out; beyond all addresses when there is none.

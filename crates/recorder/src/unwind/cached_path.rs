@@ -10,7 +10,7 @@
 //!   place    sets of 4 paths; in a full one a newer path replaces any
 //!   holds    where it joined the cached stack: index, slot, hash of the path
 //!            bits 0-47 return address, 48-63 words from sp to its slot, for each frame in between
-//!   gives    the number of the stack
+//!   gives    the hash of the stack, and its number if it has one
 //! ```
 //! By the leaf alone all callers of `operator new`, `xmalloc` or `sqlite3MemMalloc` at one depth shared a place, and each
 //! evicted the one before it.
@@ -53,6 +53,7 @@ struct CachedPath {
     epoch: u64,
     joined_slot: usize,
     joined_hash: PathHash,
+    hash: PathHash,
     joined: u32,
     id: StackId,
     len: u32,
@@ -65,7 +66,9 @@ const _: () = assert!(size_of::<CachedPath>() == 192);
 /// What a path gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PathMatch {
-    /// The number of the stack.
+    /// The hash of the stack.
+    pub hash: PathHash,
+    /// Its number, if it is known.
     pub id: StackId,
     /// The index of the cached frame that it joins: those up to it are active, and no other.
     pub joined: usize,
@@ -73,7 +76,7 @@ pub(crate) struct PathMatch {
 
 /// The set of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SetIndex(usize);
+pub(crate) struct SetIndex(u32);
 
 /// The caller of a plain frame: its stack pointer and return address.
 ///
@@ -102,7 +105,7 @@ pub(crate) unsafe fn set_of(rules: &PcCache, at: Registers, end: usize) -> Optio
     };
     let key = at.pc ^ at.sp.rotate_left(17) ^ second.rotate_left(29) ^ third.rotate_left(43);
     let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Some(SetIndex(mixed >> (usize::BITS - SETS.ilog2())))
+    Some(SetIndex((mixed >> (usize::BITS - SETS.ilog2())) as u32))
 }
 
 impl CachedPaths {
@@ -112,13 +115,13 @@ impl CachedPaths {
     }
 
     /// The stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
-    /// stack is known and still what it was.
+    /// stack is known and still what it was. `NUMBERED`: only one whose number is known.
     ///
     /// # Safety
     /// - `stack` is the one that `at.sp` is in, or empty, and is readable from there to the outermost slot cached.
     /// - [`CachedStack::unchanged`] gave `unchanged` for this stack pointer.
     #[inline(always)]
-    pub(crate) unsafe fn find(
+    pub(crate) unsafe fn find<const NUMBERED: bool>(
         &self,
         set: SetIndex,
         stack: &CachedStack,
@@ -127,32 +130,31 @@ impl CachedPaths {
         epoch: u64,
     ) -> Option<PathMatch> {
         // SAFETY: `stack` is readable from `at.sp` to the outermost slot cached, and `unchanged` is what it gives there.
-        let is_it = |path: &&CachedPath| unsafe { path.is_here(stack, unchanged, at, epoch) };
-        let path = self.sets[set.0 % SETS].iter().find(is_it)?;
-        Some(PathMatch { id: path.id, joined: path.joined as usize })
+        let is_it = |path: &&CachedPath| unsafe {
+            (!NUMBERED || path.id != StackId::UNKNOWN) && path.is_here(stack, unchanged, at, epoch)
+        };
+        let path = self.sets[set.0 as usize % SETS].iter().find(is_it)?;
+        Some(PathMatch { hash: path.hash, id: path.id, joined: path.joined as usize })
     }
 
-    /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
-    /// `joined`.
+    /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to the frame that
+    /// it has joined.
     pub(crate) fn store(
         &mut self,
         set: SetIndex,
         stack: &CachedStack,
         at: Registers,
         frames: &[NewFrame],
-        joined: usize,
-        id: StackId,
+        walked: PathMatch,
     ) {
-        let (Some(slot), Some(hash)) = (stack.slot(joined), stack.frame(joined).map(|frame| frame.hash))
-        else {
-            return;
-        };
+        let PathMatch { hash, id, joined } = walked;
+        let (Some(slot), Some(joined_frame)) = (stack.slot(joined), stack.frame(joined)) else { return };
         let is_short = (1..=FRAMES_MAX + 1).contains(&frames.len());
-        if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN || !is_short {
+        if joined_frame.bp != NOT_USED || !is_short {
             return;
         }
         let epoch = stack.epoch();
-        let set = &mut self.sets[set.0 % SETS];
+        let set = &mut self.sets[set.0 as usize % SETS];
         let place = set.iter().position(|path| path.epoch != epoch).unwrap_or_else(|| {
             self.turn = self.turn.wrapping_add(1);
             self.turn % PATHS
@@ -161,8 +163,8 @@ impl CachedPaths {
         // A handler that jumped away in between leaves no path.
         path.epoch = 0;
         compiler_fence(Ordering::SeqCst);
-        (path.pc, path.sp, path.id) = (at.pc, at.sp, id);
-        (path.joined, path.joined_slot, path.joined_hash) = (joined as u32, slot, hash);
+        (path.pc, path.sp, path.hash, path.id) = (at.pc, at.sp, hash, id);
+        (path.joined, path.joined_slot, path.joined_hash) = (joined as u32, slot, joined_frame.hash);
         let callers = frames.get(1..).unwrap_or_default();
         path.len = callers.len() as u32;
         // Whether one is not by the stack pointer, or has too large an address, or is too far out.
@@ -276,12 +278,13 @@ mod tests {
                 unsafe {
                     let set = set_of(&rules, at, end).unwrap();
                     let find = |paths: &CachedPaths, epoch| {
-                        paths.find(set, &stack, 1, at, epoch).map(|found| found.id)
+                        paths.find::<true>(set, &stack, 1, at, epoch).map(|found| found.id)
                     };
                     assert_eq!(find(scene.paths, EPOCH), (round == 1).then_some(id), "{n}");
                     assert_eq!(find(scene.paths, EPOCH + 1), None, "another epoch");
                     if round == 0 {
-                        scene.paths.store(set, &stack, at, &frames[..4], 0, id);
+                        let walked = PathMatch { hash: PathHash::default(), id, joined: 0 };
+                        scene.paths.store(set, &stack, at, &frames[..4], walked);
                     }
                 }
             }
@@ -291,7 +294,7 @@ mod tests {
         // SAFETY: the stack is an array of the test's.
         let found = unsafe {
             let set = set_of(&rules, at, end).unwrap();
-            scene.paths.find(set, &stack, 1, at, EPOCH).map(|found| found.id)
+            scene.paths.find::<true>(set, &stack, 1, at, EPOCH).map(|found| found.id)
         };
         assert_eq!(found, None, "a caller that was not there before");
     }

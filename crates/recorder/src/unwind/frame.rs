@@ -21,7 +21,7 @@ pub struct Registers {
 ///
 /// | bits  | field                                                                                     |
 /// |-------|-------------------------------------------------------------------------------------------|
-/// | 0..62 | address                                                                                   |
+/// | 0..61 | address                                                                                   |
 /// | 61    | 1: of an interpreter: bits 29..61 are the number of its function, 0..29 the line; 62 and 63 are 0       |
 /// | 62    | 1: its caller was found by a frame pointer that nothing vouches for                        |
 /// | 63    | 1: the address of the interrupted instruction; 0: a return address, behind its call       |
@@ -36,9 +36,10 @@ impl Frame {
     /// No frame, but what stands for frames that were left out of a path that is too deep.
     pub(crate) const GAP: Frame = Frame(Self::EXACT | Self::GUESSES);
 
+    /// Of code. A wrong walk takes any number for an address: under gevent a stack protector's was a frame of Python.
     #[inline(always)]
     pub(super) const fn new(pc: usize, is_exact: bool) -> Frame {
-        Frame(pc as u64 & !(Self::EXACT | Self::GUESSES) | if is_exact { Self::EXACT } else { 0 })
+        Frame(pc as u64 & (Self::INTERPRETED - 1) | if is_exact { Self::EXACT } else { 0 })
     }
 
     /// A frame that an interpreter runs.
@@ -159,5 +160,24 @@ pub trait Context {
     fn stack_around(&mut self, sp: usize, left: usize) -> Option<StackRange> {
         let _ = left;
         StackRange::around(sp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_address_is_a_frame_of_an_interpreter() {
+        for pc in [0, 0x5555_5555_1234, 1 << 61, 0x3719_5ab1_d57e_9500, usize::MAX] {
+            for is_exact in [false, true] {
+                let frame = Frame::new(pc, is_exact);
+                assert_eq!((frame.as_interpreted(), frame.is_exact()), (None, is_exact), "{pc:x}");
+                assert_eq!((frame.guesses(), frame.guessing().as_interpreted()), (false, None), "{pc:x}");
+                assert_eq!(frame.address(), pc as u64 & ((1 << 61) - 1));
+            }
+        }
+        let interpreted = Frame::interpreted(FunctionId(u32::MAX), 7);
+        assert_eq!(interpreted.as_interpreted(), Some((FunctionId(u32::MAX), 7)));
     }
 }

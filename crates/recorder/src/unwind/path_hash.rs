@@ -9,7 +9,6 @@
 //! Two stacks whose hashes are equal in the bits that a table has would share a number: see `defs`.
 
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::StackId;
 
 use super::frame::Frame;
 
@@ -36,11 +35,11 @@ impl PathHash {
         PathHash((self.0.rotate_left(5) ^ frame.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The hash of two paths together: this one and a stack that has a number.
+    /// The hash of two paths together: this one of interpreted frames and that of the native stack that they are on.
     #[inline(always)]
     #[must_use]
-    pub(crate) const fn joined(self, stack: StackId) -> PathHash {
-        let both = (self.0 ^ (stack.0 as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).rotate_left(31);
+    pub(crate) const fn joined(self, native: PathHash) -> PathHash {
+        let both = (self.0 ^ native.0.wrapping_mul(0xd6e8_feb8_6659_fd93)).rotate_left(31);
         PathHash(both.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 

@@ -8,6 +8,7 @@ use heapscribe_wire::head::{LossReason, SharedHead};
 use heapscribe_wire::limits::DEFS_STEP_BYTES;
 
 use super::super::path::UncachedPath;
+use super::super::path_table::FIRST_CAPACITY;
 use super::*;
 use crate::platform::lock::Lock;
 use crate::tests::{file, head, random};
@@ -117,7 +118,7 @@ impl Both {
             path.frames
                 .iter()
                 .skip(known.len)
-                .for_each(|at| assert_eq!(self.interner.find(at.hash), Some(at.id)));
+                .for_each(|at| assert_eq!(self.interner.find_node(at.hash), Some(at.id)));
             id
         };
         assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
@@ -157,7 +158,7 @@ impl Both {
             nodes.extend((from..=bits.len()).map(|n| (cut, &bits[bits.len() - n..])));
         }
         assert_eq!(definitions.len(), nodes.len());
-        assert_eq!(self.interner.entries.load(Ordering::Relaxed), nodes.len());
+        assert_eq!((self.interner.nodes.len(), self.interner.stacks.len()), (nodes.len(), self.twin.len()));
     }
 }
 
@@ -188,7 +189,7 @@ fn numbers_are_those_of_a_map() {
         both.intern(again).unwrap();
         stacks.push(stack);
     }
-    assert!(both.interner.entries.load(Ordering::Relaxed) > 16 * FIRST_CAPACITY, "it has grown often");
+    assert!(both.interner.nodes.len() > 16 * FIRST_CAPACITY, "it has grown often");
     both.check();
 }
 
