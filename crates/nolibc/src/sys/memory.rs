@@ -113,6 +113,8 @@ pub enum Advice {
     DontNeed = 4,
     /// Not in a forked child.
     DontFork = 10,
+    /// In large pages, where the system gives them to who asks.
+    HugePage = 14,
     /// Not in core dumps.
     DontDump = 16,
     /// Zero in a forked child (Linux 4.14).

@@ -101,9 +101,9 @@ impl Known {
     }
 }
 
-/// The numbers of some paths.
+/// The numbers of some paths, in a table that is replaced by a larger one when it is more than `FULL` eighths full.
 #[derive(Debug, Default)]
-pub(super) struct PathTable {
+pub(super) struct PathTable<const FULL: usize> {
     table: AtomicPtr<Table>,
     entries: AtomicUsize,
 }
@@ -123,7 +123,7 @@ impl WithRoom<'_> {
     }
 }
 
-impl PathTable {
+impl<const FULL: usize> PathTable<FULL> {
     #[inline(always)]
     fn table(&self) -> Option<&Table> {
         // SAFETY: a published table stays for the life of the process; its entries may turn to zero.
@@ -154,13 +154,12 @@ impl PathTable {
         }
     }
 
-    /// The table, replaced by a larger one when with so many more it is more than five eighths full: at three quarters one
-    /// that is not there is looked for in 8.5 places on average, and each new stack does so for each of its new frames.
+    /// The table, replaced by a larger one when it is too full with so many more.
     pub(super) fn with_room(&self, more: usize, held: &Held<'_>) -> Option<WithRoom<'_>> {
         let table = self.table();
         let wanted = (self.entries.load(Ordering::Relaxed) + more) * 8;
         let capacity = table.map_or(FIRST_CAPACITY, |table| table.capacity);
-        let enough = |capacity: &usize| wanted <= capacity * 5;
+        let enough = |capacity: &usize| wanted <= capacity * FULL;
         let table = match table {
             Some(table) if enough(&capacity) => table,
             _ => {
@@ -172,7 +171,7 @@ impl PathTable {
     }
 
     fn grow(&self, old: Option<&Table>, capacity: usize, held: &Held<'_>) -> Option<&Table> {
-        let place = memory::alloc(Table::bytes(capacity), held)?.cast::<Table>();
+        let place = memory::alloc_dense(Table::bytes(capacity), held)?.cast::<Table>();
         // SAFETY: zeroed bytes of that many, which are an empty table but for its capacity.
         let table = unsafe {
             (*place.as_ptr()).capacity = capacity;

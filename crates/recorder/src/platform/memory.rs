@@ -48,6 +48,21 @@ fn in_use_bytes() -> usize {
 /// Where others see how much is in use.
 static PUBLISHED: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
+/// Zeroed memory as [`alloc`] gives it, for what is used all over: in large pages, where the system has some and it fills
+/// them. A look at a table of 8 MiB misses the processor's table of pages, too, and in a virtual machine that is the
+/// longer wait.
+pub(crate) fn alloc_dense(len_bytes: usize, held: &Held<'_>) -> Option<NonNull<u8>> {
+    const LARGE_PAGE_BYTES: usize = 2 << 20;
+    let memory = alloc(len_bytes, held)?;
+    let begin = (memory.as_ptr() as usize).next_multiple_of(LARGE_PAGE_BYTES);
+    let end = (memory.as_ptr() as usize + len_bytes) & !(LARGE_PAGE_BYTES - 1);
+    if begin < end {
+        // SAFETY: whole pages of ours.
+        let _ = unsafe { sys::advise(begin as *mut u8, end - begin, Advice::HugePage) };
+    }
+    Some(memory)
+}
+
 /// Keeps up to date in this word how much is in use. At once: a table that grows was taken for the program's until the
 /// next chunk, 8 MiB for 100 ms of an import.
 pub(crate) fn publish_in(word: &'static AtomicU64) {

@@ -8,7 +8,6 @@ use super::capture::Capture;
 use super::chain::{Leaf, walk_one};
 use super::define::define;
 use crate::definitions::UncachedPath;
-use crate::modules;
 use crate::state::{CachedStacks, Index};
 use crate::unwind::PathHash;
 use crate::unwind::incremental::Incremental;
@@ -55,19 +54,5 @@ pub(super) unsafe fn composed(
     let count = interpreted.merge(stacks, index)?;
     let mut path = UncachedPath::new(stacks.frames.get_mut(..count)?, stacks.hashes, cut);
     path.alias = Some(key);
-    match session.interner.find_node(path.hash()).filter(|_| is_current(epoch)) {
-        Some(id) => {
-            let held = session.lock.hold()?;
-            if is_current(epoch) {
-                session.interner.alias(key, path.hash(), &held);
-            }
-            Some(id)
-        }
-        None => define(&mut path, capture).filter(|id| *id != StackId::UNKNOWN),
-    }
-}
-
-/// Whether the modules are those of when the capture began.
-fn is_current(epoch: modules::Epoch) -> bool {
-    modules::epoch().generation() == epoch.generation()
+    define(&mut path, capture).filter(|id| *id != StackId::UNKNOWN)
 }

@@ -34,12 +34,12 @@ pub(super) fn numbered(path: &mut impl Path, hash: PathHash, capture: &Capture<'
 /// Defines a stack that was not found. `None` when the generation has changed since before the walk.
 pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
-    if session.definitions.is_refused() {
+    path.prepare();
+    let known = session.interner.known_part(path);
+    if known.len < path.len() && session.definitions.is_refused() {
         session.head.count_loss(LossReason::StackTable);
         return Some(StackId::UNKNOWN);
     }
-    path.prepare();
-    let known = session.interner.known_part(path);
     name_modules(path, known.len, capture);
     if session.reads_interpreters {
         met::define(&session.interpreters, &session.definitions, &session.lock);
