@@ -110,7 +110,9 @@ impl Interner {
         let target = Target { nodes, definitions, held };
         let defined = self.define_nodes(path, (len, known), &target, unloadable);
         if let Some(leaf) = defined {
-            path.set_id(path.len().wrapping_sub(1), leaf.id);
+            if len == path.len() {
+                path.set_id(len.wrapping_sub(1), leaf.id);
+            }
             stacks.insert(path.alias().unwrap_or_else(|| hash_of(path)), leaf);
         }
         self.count_change(); // also when only some of it had room

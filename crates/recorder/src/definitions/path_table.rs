@@ -155,22 +155,23 @@ impl<const FULL: usize> PathTable<FULL> {
     }
 
     /// The table, replaced by a larger one when it is too full with so many more.
+    #[inline]
     pub(super) fn with_room(&self, more: usize, held: &Held<'_>) -> Option<WithRoom<'_>> {
-        let table = self.table();
         let wanted = (self.entries.load(Ordering::Relaxed) + more) * 8;
-        let capacity = table.map_or(FIRST_CAPACITY, |table| table.capacity);
-        let enough = |capacity: &usize| wanted <= capacity * FULL;
-        let table = match table {
-            Some(table) if enough(&capacity) => table,
-            _ => {
-                let larger = core::iter::successors(Some(capacity), |capacity| capacity.checked_mul(2));
-                self.grow(table, larger.into_iter().find(enough)?, held)?
-            }
+        let enough = |capacity: usize| wanted <= capacity * FULL;
+        let table = match self.table() {
+            Some(table) if enough(table.capacity) => table,
+            table => self.grow(table, enough, held)?,
         };
         Some(WithRoom { table, entries: &self.entries })
     }
 
-    fn grow(&self, old: Option<&Table>, capacity: usize, held: &Held<'_>) -> Option<&Table> {
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, old: Option<&Table>, enough: impl Fn(usize) -> bool, held: &Held<'_>) -> Option<&Table> {
+        let first = old.map_or(FIRST_CAPACITY, |old| old.capacity);
+        let mut larger = core::iter::successors(Some(first), |capacity| capacity.checked_mul(2));
+        let capacity = larger.find(|&capacity| enough(capacity))?;
         let place = memory::alloc_dense(Table::bytes(capacity), held)?.cast::<Table>();
         // SAFETY: zeroed bytes of that many, which are an empty table but for its capacity.
         let table = unsafe {
