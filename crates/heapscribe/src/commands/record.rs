@@ -21,7 +21,6 @@ use crate::launch::runtime_switches;
 use crate::launch::{child, signals::Signals};
 use crate::message;
 use crate::record_summary;
-use heapscribe_collect::watch::Watch;
 use heapscribe_collect::{Drain, FilesPlan, Origin, Summary};
 use heapscribe_convert::memtrace::to::sample_rate;
 use heapscribe_convert::ring;
@@ -114,7 +113,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Record
     let mut signals = Signals::take()?;
     // It says when the program was started, which it is about to be.
     let mut drain = drain_into(args, base, &output)?;
-    drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
+    drain.snapshot_at(args.retention.snapshots(), &output)?;
     if let Some(plan) = args.retention.memory_map() {
         drain.memory_map(&plan);
     }
