@@ -99,6 +99,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) python_allocators: bool,
 
+    /// Have PHP ask malloc for each block (USE_ZEND_ALLOC=0), so that what scripts allocate is recorded, too. PHP then
+    /// takes more time, has no memory_limit, and memory_get_usage() is 0
+    #[arg(long, help_heading = RUNTIMES)]
+    pub(crate) php_allocators: bool,
+
     /// Seed for sampling; the same seed picks the same samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,

@@ -10,10 +10,10 @@ use heapscribe_units::counted;
 use heapscribe_wire::plan::Plan;
 
 use super::agent_rate::{FIRST_MEAN_BYTES, plan};
-use super::record_variables::variables;
+use super::record_variables::{of_runtimes, variables};
 use crate::cli::RecordArgs;
+use crate::launch::child;
 use crate::launch::preload::{self, Preload};
-use crate::launch::{child, runtime_switches};
 use crate::message;
 
 /// What ended processes may leave while there is no agent: it is memory that others need.
@@ -40,12 +40,7 @@ fn prepared(args: &RecordArgs) -> Result<Preload> {
     let mut preload = Preload::default();
     preload.libraries.push(preload::before_sanitizers(recorder));
     preload.variables.extend(variables(args, &base));
-    if args.jit {
-        preload.variables.extend(runtime_switches::of_compilers());
-    }
-    if args.python_allocators {
-        preload.variables.push(runtime_switches::of_python());
-    }
+    preload.variables.extend(of_runtimes(args));
     if !args.quiet {
         message::note("recorded by samples; windows are written by: heapscribe agent --all -o DIR");
     }

@@ -7,6 +7,7 @@ use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::plan::{SESSION_VARIABLE, TRACK_MMAP_VARIABLE};
 
 use crate::cli::RecordArgs;
+use crate::launch::runtime_switches::{self, ObjectSwitch};
 
 /// What the environment tells the recorder. A recording in a recording may have variables from the outer one.
 pub(super) fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, OsString)> {
@@ -20,4 +21,16 @@ pub(super) fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, Os
         variables.push((HEAPS_VARIABLE, base.path().into()));
     }
     variables
+}
+
+/// What the environment tells runtimes, so that more of them is seen.
+pub(super) fn of_runtimes(args: &RecordArgs) -> Vec<(&'static str, OsString)> {
+    let compilers = if args.jit { runtime_switches::of_compilers() } else { Vec::new() };
+    compilers.into_iter().chain(object_switches(args).map(ObjectSwitch::variable)).collect()
+}
+
+/// The interpreters that are to ask malloc for each object.
+pub(super) fn object_switches(args: &RecordArgs) -> impl Iterator<Item = ObjectSwitch> {
+    let all = [(args.python_allocators, ObjectSwitch::PYTHON), (args.php_allocators, ObjectSwitch::PHP)];
+    all.into_iter().filter_map(|(is_asked, switch)| is_asked.then_some(switch))
 }

@@ -1,5 +1,5 @@
 //! Switches of runtimes, so that more of them is seen: those with a compiler say what code they make and keep frame pointers
-//! in it, and Python asks malloc for each object. Variables, since who starts the runtime may be a script.
+//! in it, and Python and PHP ask malloc for each object. Variables, since who starts the runtime may be a script.
 
 use std::ffi::OsString;
 
@@ -30,9 +30,27 @@ pub(crate) fn of_compilers() -> Vec<(&'static str, OsString)> {
     OPTIONS.into_iter().map(added).chain(switches).collect()
 }
 
-/// The variable by which Python asks malloc for each object, whatever it is set to.
-pub(crate) fn of_python() -> (&'static str, OsString) {
-    ("PYTHONMALLOC", OsString::from("malloc"))
+/// An interpreter that is to ask malloc for each object: its name, and the variable by which it does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectSwitch {
+    language: &'static str,
+    variable: (&'static str, &'static str),
+}
+
+impl ObjectSwitch {
+    pub(crate) const PYTHON: ObjectSwitch =
+        ObjectSwitch { language: "Python", variable: ("PYTHONMALLOC", "malloc") };
+    pub(crate) const PHP: ObjectSwitch = ObjectSwitch { language: "PHP", variable: ("USE_ZEND_ALLOC", "0") };
+
+    /// The variable to set, whatever it is set to.
+    pub(crate) fn variable(self) -> (&'static str, OsString) {
+        (self.variable.0, OsString::from(self.variable.1))
+    }
+
+    /// What was set, in words.
+    pub(crate) fn in_words(self) -> String {
+        format!("set for {}: {}={}", self.language, self.variable.0, self.variable.1)
+    }
 }
 
 /// What was set for compilers, in words.
