@@ -91,6 +91,10 @@ pub(crate) struct RecordArgs {
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
     /// Node.js leaves isolate-*.log files in its working directory
+    ///
+    /// Java leaves /tmp/perf-PID.map. Options of a CMD that is `java` are put before its arguments. A JVM that another
+    /// program starts takes them from JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error;
+    /// one that such a `java` starts has none.
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 

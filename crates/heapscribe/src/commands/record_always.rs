@@ -10,7 +10,7 @@ use heapscribe_units::counted;
 use heapscribe_wire::plan::Plan;
 
 use super::agent_rate::{FIRST_MEAN_BYTES, plan};
-use super::record_variables::{of_runtimes, variables};
+use super::record_variables::{command, of_runtimes, variables};
 use crate::cli::RecordArgs;
 use crate::launch::child;
 use crate::launch::preload::{self, Preload};
@@ -21,12 +21,13 @@ const LEFT_BYTES_MAX: u64 = 64 << 20;
 
 /// Becomes the program.
 pub(super) fn run(args: &RecordArgs) -> Result<ExitCode> {
-    let preload = prepared(args).unwrap_or_else(|e| {
+    let prepared = prepared(args).map(|preload| (command(args), preload));
+    let (command, preload) = prepared.unwrap_or_else(|e| {
         // Whoever starts a service wants the service.
         message::warning(&format!("{e:#}; the program runs, and is not recorded"));
-        Preload::default()
+        (args.command.as_slice().into(), Preload::default())
     });
-    let failure = child::become_program(&args.command, &preload);
+    let failure = child::become_program(&command, &preload);
     message::error(&failure.error);
     Ok(ExitCode::from(failure.exit_code))
 }

@@ -1,5 +1,6 @@
-//! The environment of a program that is recorded.
+//! The environment of a program that is recorded, and what is added to its arguments.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use heapscribe_session::Base;
@@ -7,7 +8,7 @@ use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::plan::{SESSION_VARIABLE, TRACK_MMAP_VARIABLE};
 
 use crate::cli::RecordArgs;
-use crate::launch::runtime_switches::{self, ObjectSwitch};
+use crate::launch::runtime_switches::{CompilerSwitches, ObjectSwitch};
 
 /// What the environment tells the recorder. A recording in a recording may have variables from the outer one.
 pub(super) fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, OsString)> {
@@ -25,8 +26,21 @@ pub(super) fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, Os
 
 /// What the environment tells runtimes, so that more of them is seen.
 pub(super) fn of_runtimes(args: &RecordArgs) -> Vec<(&'static str, OsString)> {
-    let compilers = if args.jit { runtime_switches::of_compilers() } else { Vec::new() };
+    let compilers = compiler_switches(args).map_or_else(Vec::new, |switches| switches.variables());
     compilers.into_iter().chain(object_switches(args).map(ObjectSwitch::variable)).collect()
+}
+
+/// What is to be started, with the arguments that runtimes get.
+pub(super) fn command(args: &RecordArgs) -> Cow<'_, [OsString]> {
+    match compiler_switches(args) {
+        Some(switches) => switches.command(&args.command).into(),
+        None => args.command.as_slice().into(),
+    }
+}
+
+/// What compilers are told, if they are to be.
+pub(super) fn compiler_switches(args: &RecordArgs) -> Option<CompilerSwitches> {
+    args.jit.then(|| CompilerSwitches::of(&args.command))
 }
 
 /// The interpreters that are to ask malloc for each object.
