@@ -27,8 +27,8 @@ const ALL: [Sentences; 2] = [
     },
     Sentences {
         language: Language::PHP,
-        in_heap: "Each block of PHP's scripts is a block of the heap, as USE_ZEND_ALLOC=0 asked for: more calls, and another use of \
-                  memory than without.",
+        in_heap: "Each block of PHP's scripts is a block of the heap, as USE_ZEND_ALLOC=0 asked for: more calls, and \
+                  memory is used differently than without.",
         own: "What PHP's scripts allocate is in a heap of PHP's own, and not recorded: `record --php-allocators` (or \
               USE_ZEND_ALLOC=0) records each block.",
         both: "What PHP's scripts allocate is recorded of those processes alone that USE_ZEND_ALLOC=0 asked to have it in \
