@@ -33,6 +33,7 @@ pub(crate) mod names;
 pub(crate) mod native_stack;
 mod optimized;
 mod positions;
+mod prologue;
 mod running;
 mod scope;
 mod source;
