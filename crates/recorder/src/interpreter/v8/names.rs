@@ -2,8 +2,8 @@
 
 use super::function::Function;
 use super::heap::Heap;
+use super::inlined::DEPTH_MAX;
 use super::location::Location;
-use super::optimized::DEPTH_MAX;
 use super::positions::Encoding;
 use super::running::{Kind, Running};
 use super::source::Lines;
@@ -93,9 +93,9 @@ impl V8Functions {
         if running.kind == Kind::Interpreted {
             return Some(());
         }
-        for (number, (shared, position)) in inlined.functions.iter().take(inlined.count).enumerate() {
+        for (number, (shared, position)) in inlined.functions().iter().enumerate() {
             let function = Function::of_shared(heap, *shared)?;
-            let frame = self.frame_of(heap, function, Some(*position), definer, &held)?;
+            let frame = self.frame_of(heap, function, *position, definer, &held)?;
             self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
         }
         self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())

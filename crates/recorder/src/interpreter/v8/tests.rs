@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::heap::Heap;
-use super::layout::{Layout, Types};
+use super::layout::{Layout, Optimized, Types};
 use super::optimized::inlined;
 use super::positions::Encoding;
 use super::scope::Scope;
@@ -26,6 +26,7 @@ const LAYOUT: Layout = Layout {
     inlining_positions: 7,
     locals: 32,
     has_positions_first: false,
+    optimized: Optimized { flags: 0, instruction_bytes: 0, maglev: 0, deoptimizations: 0 },
     types: Types {
         bytecodes: 191,
         indirect: 159,
@@ -261,13 +262,98 @@ fn functions_that_are_inlined_are_found_from_a_return_address() {
             assert_eq!(code.start, start);
             inlined(&heap, Encoding::Signed, code, start + offset)
         });
-        let found = found.as_ref().map(|found| (&found.functions[..found.count], found.position));
+        let expected = expected.map(|(functions, position)| {
+            let functions = functions.iter().map(|(shared, position)| (*shared, Some(*position)));
+            (functions.collect::<Vec<_>>(), Some(position))
+        });
+        let found = found.map(|found| (found.functions().to_vec(), found.position));
         assert_eq!(found, expected, "{offset}");
     };
     check(10, None);
     check(15, Some((&[], 290)));
     check(45, Some((&[(middle, 72)], 300)));
     check(1500, Some((&[(inner, 9), (middle, 70)], 300)));
+}
+
+/// Memory of the code of a function in V8 13, with this many bytes before its table of safepoints.
+const INSTRUCTION_BYTES: usize = 64;
+
+const LAYOUT_13: Layout = Layout {
+    shared: 32,
+    positions: 24,
+    code_parts: 8,
+    function_code: 24,
+    literals: 3,
+    inlining_positions: 8,
+    locals: 48,
+    has_positions_first: true,
+    optimized: Optimized { flags: 52, instruction_bytes: 56, maglev: 11, deoptimizations: 12 },
+    types: Types { bytecodes: 186, code: 187, instructions: 253, ..LAYOUT.types },
+    ..LAYOUT
+};
+
+/// A function whose bytecodes have these positions.
+fn function_with(entries: &[(usize, u64)]) -> usize {
+    let bytecodes = object(LAYOUT_13.types.bytecodes, &[smi(200), 0, positions(entries)]);
+    object(LAYOUT_13.types.shared, &[bytecodes, 0, 0, 0])
+}
+
+/// Code that a compiler of V8 13 made, with these parts and this table behind its instructions.
+fn code_13(kind: usize, parts: [usize; 2], table: &[u8]) -> usize {
+    let memory = aligned(512);
+    let start = memory[8..].as_ptr() as usize;
+    let halves = [kind << 32, INSTRUCTION_BYTES];
+    let words = [&parts[..], &[0, 0, start], &halves[..]].concat();
+    memory[4] = leaked(vec![0, 253 << 32]);
+    memory[5] = object(LAYOUT_13.types.code, &words);
+    for (word, bytes) in memory[8 + INSTRUCTION_BYTES / 8..].iter_mut().zip(table.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = usize::from_le_bytes(whole);
+    }
+    start
+}
+
+/// Inlined functions, and their positions.
+type Functions = [(usize, Option<usize>)];
+
+/// A call that Maglev has put behind the function's own code: the last entry of the table of positions is the loop's, not
+/// its own. What it needs when the function is deoptimized meanwhile has its bytecodes.
+#[test]
+fn a_call_that_was_moved_has_the_position_of_its_bytecode() {
+    const MAGLEV: usize = 11;
+    const TURBOFAN: usize = 12;
+    const LOOP: usize = 473;
+    let layout = Layout { code_header: 32, ..LAYOUT_13 };
+    let run = function_with(&[(0, position(445, None)), (14, position(554, None))]);
+    let leaf = function_with(&[(0, position(400, None)), (7, position(419, None))]);
+    // BEGIN, `run` at 14, a value, `leaf` at 7.
+    let translation = byte_array(&[14, 0, 4, 4, 1, 28, 2, 0, 4, 38, 4, 1, 14, 0, 2, 1]);
+    let mut data = vec![0; 15];
+    data[0] = translation;
+    data[3] = array(&[leaf, run]);
+    data[12..15].copy_from_slice(&[smi(7), smi(0), smi(48)]);
+    let table = positions(&[(10, position(LOOP, None))]);
+    // Slots, entries, sizes, tagged slots; then an entry with deoptimization 0 and one with none.
+    let header = [[0, 0, 0, 0], [2, 0, 0, 0], [0xa1, 0, 0, 0]].concat();
+    let entries = |rest: &[u8]| [&[40, 0, 1, 0, 0], rest, &[50, 0, 0, 0, 0], rest].concat();
+    let check = |kind, offset, expected: Option<(&Functions, usize)>| {
+        let table_of = match kind {
+            MAGLEV => [&header[..], &[0; 4], &entries(&[0])].concat(),
+            _ => [&header[..], &entries(&[])].concat(),
+        };
+        let start = code_13(kind, [array(&data), table], &table_of);
+        let heap = heap(&layout);
+        let code = Code::find(heap, start + offset).unwrap();
+        let found = inlined(&heap, Encoding::Signed, code, start + offset);
+        let found = found.as_ref().map(|found| (found.functions(), found.position.unwrap()));
+        assert_eq!(found, expected, "{kind} {offset}");
+    };
+    check(MAGLEV, 40, Some((&[(leaf, Some(419))], 554)));
+    check(TURBOFAN, 40, Some((&[(leaf, Some(419))], 554)));
+    // Without: TurboFan's table is right for the code that it moves, too.
+    check(MAGLEV, 50, None);
+    check(TURBOFAN, 50, Some((&[], LOOP)));
 }
 
 #[test]
