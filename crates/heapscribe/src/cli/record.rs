@@ -90,7 +90,8 @@ pub(crate) struct RecordArgs {
     pub(crate) always: bool,
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
-    /// Node.js leaves isolate-*.log files in its working directory
+    /// Node.js leaves isolate-*.log files in its working directory, one for each of its threads that run JavaScript, and
+    /// all leave /tmp/perf-PID.map
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 
