@@ -23,21 +23,23 @@ const TRANSLATION: usize = 1;
 /// In what optimized code was made of: all translations.
 const TRANSLATIONS: usize = 0;
 
-/// What runs where `code` is returned to at an offset. `None` where the call cannot be deoptimized.
+/// What runs where `code` is returned to at an offset: nothing where the call cannot be deoptimized. `None` of what cannot be
+/// read.
 pub(super) fn inlined<R: Read>(
     heap: &Heap<'_, R>,
     encoding: Encoding,
     code: Code,
     data: usize,
     offset: usize,
-) -> Option<Inlined> {
-    let opcodes = Opcodes::of(heap.layout.types.version())?;
-    let number = safepoints::deoptimization(heap, code, code.is_maglev(heap)?, offset)?;
+) -> Option<Option<Inlined>> {
+    let Some(opcodes) = Opcodes::of(heap.layout.types.version()) else { return Some(None) };
+    let number = safepoints::deoptimization(heap, code, code.is_maglev(heap)?, offset);
+    let Some(number) = number else { return Some(None) };
     let at = heap.layout.optimized.deoptimizations + WORDS * number + TRANSLATION;
     let index = small_integer(element(heap, data, at)?)?;
     let bytes = heap.bytes(element(heap, data, TRANSLATIONS)?)?;
     let mut translation = Translation::new(heap.read, bytes, opcodes, index)?;
-    frames(heap, encoding, data, || translation.next())
+    frames(heap, encoding, data, || translation.next()).map(Some)
 }
 
 /// The frames that `next` gives from the outermost in.

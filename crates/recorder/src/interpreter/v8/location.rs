@@ -17,6 +17,8 @@ pub(super) struct Location {
     pub(super) position: Option<usize>,
     /// The functions that are inlined, at their positions.
     pub(super) inlined: Inlined,
+    /// Whether it was read: then it stays unknown when it is.
+    pub(super) is_read: bool,
 }
 
 impl Location {
@@ -31,8 +33,9 @@ impl Location {
         if let Some(bytecode) = bytecode_of(heap, kernel, running, code) {
             return Location { position: bytecode.position(heap, encoding), ..Location::default() };
         }
-        let found = code.and_then(|code| inlined(heap, encoding, code, running.at)).unwrap_or_default();
-        Location { position: found.position, inlined: found }
+        let found = code.and_then(|code| inlined(heap, encoding, code, running.at));
+        let (is_read, inlined) = (found.is_some(), found.unwrap_or_default());
+        Location { position: inlined.position, inlined, is_read }
     }
 }
 

@@ -24,7 +24,7 @@ use crate::interpreter::read::Read;
 
 const INLINING_BYTES: usize = 16;
 
-/// What runs at `pc`. `None` where that is not sure.
+/// What runs at `pc`: no position where that is not sure. `None` of what cannot be read.
 pub(super) fn inlined<R: Read>(
     heap: &Heap<'_, R>,
     encoding: Encoding,
@@ -32,18 +32,20 @@ pub(super) fn inlined<R: Read>(
     pc: usize,
 ) -> Option<Inlined> {
     if !is_known(heap.layout.types.version()) {
-        return None;
+        return Some(Inlined::default());
     }
     let [data, positions] = code.parts(heap)?;
     let offset = pc.wrapping_sub(code.start);
-    let found = deoptimization::inlined(heap, encoding, code, data, offset);
+    let found = deoptimization::inlined(heap, encoding, code, data, offset)?;
     if found.is_some() || code.is_maglev(heap) == Some(true) {
-        return found;
+        return Some(found.unwrap_or_default());
     }
     let (at, bytes) = heap.bytes(positions)?;
     let mut table = ByteReader::new(heap.read, at, bytes);
-    let entry = last_entry(encoding, offset.checked_sub(1)?, || table.next())?;
-    by_entry(heap, data, entry)
+    match last_entry(encoding, offset.checked_sub(1)?, || table.next()) {
+        Some(entry) => by_entry(heap, data, entry),
+        None => Some(Inlined::default()),
+    }
 }
 
 /// The functions that the entry of a call tells.
