@@ -36,9 +36,11 @@ pub(super) const INDIRECT_BYTECODES: usize = 8;
 pub(super) const SCRIPT_SOURCE: usize = 8;
 pub(super) const SCRIPT_NAME: usize = 16;
 pub(super) const SCRIPT_FIRST_LINE: usize = 24;
+/// In a script that was evaluated: what the function that did so shares with its closures. The position follows.
+pub(super) const SCRIPT_EVALUATED_BY: usize = 72;
 
 /// Constants that are the same in all builds whose frames are read.
-const EXPECTED: [(&[u8], usize); 18] = [
+const EXPECTED: [(&[u8], usize); 19] = [
     (b"off_fp_context", 0usize.wrapping_sub(CONTEXT)),
     (b"off_fp_function", 0usize.wrapping_sub(FUNCTION)),
     (b"off_fp_bytecode_array", 0usize.wrapping_sub(BYTECODE_ARRAY)),
@@ -57,6 +59,7 @@ const EXPECTED: [(&[u8], usize); 18] = [
     (b"class_FixedArray__data__uintptr_t", ARRAY_BYTES),
     (b"class_Script__source__Object", SCRIPT_SOURCE),
     (b"class_Script__name__Object", SCRIPT_NAME),
+    (b"class_Script__eval_from_position__SMI", SCRIPT_EVALUATED_BY + 8),
     (b"ConsStringTag", 1),
 ];
 
