@@ -90,11 +90,12 @@ pub(crate) struct RecordArgs {
     pub(crate) always: bool,
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
-    /// Node.js leaves isolate-*.log files in its working directory
+    /// Node.js leaves isolate-*.log files in its working directory, one for each of its threads that run JavaScript, and
+    /// all leave /tmp/perf-PID.map
     ///
-    /// Java leaves /tmp/perf-PID.map. Options of a CMD that is `java` are put before its arguments. A JVM that another
-    /// program starts takes them from JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error;
-    /// one that such a `java` starts has none.
+    /// Options of a CMD that is `java` are put before its arguments. A JVM that another program starts takes them from
+    /// JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error; one that such a `java` starts
+    /// has none.
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 

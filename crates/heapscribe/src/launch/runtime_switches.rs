@@ -3,7 +3,9 @@
 //! writes which options it took from one, and gets arguments where it is the command itself.
 
 use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
+use std::process;
 
 /// Options of a JVM. The first lets one start that does not know one of the others.
 const JVM_OPTIONS: [&str; 4] = [
@@ -14,7 +16,8 @@ const JVM_OPTIONS: [&str; 4] = [
 ];
 /// The variable that a JVM takes options from. It writes on its standard error that it has done so.
 const JVM_VARIABLE: &str = "JAVA_TOOL_OPTIONS";
-/// Options that Node.js takes from a variable, silently.
+/// Options that Node.js takes from a variable, silently. With these V8 writes a log, for which the variable takes no other
+/// place than the working directory.
 const NODE: (&str, &str) = ("NODE_OPTIONS", "--perf-basic-prof --interpreted-frames-native-stack");
 /// A variable that is a switch itself.
 const DOTNET: (&str, &str) = ("DOTNET_PerfMapEnabled", "1");
@@ -25,12 +28,16 @@ pub(crate) struct CompilerSwitches {
     /// Whether the command is a JVM, so that its options can be arguments and its standard error stays as it is. JVMs
     /// that it starts then have none.
     is_jvm: bool,
+    /// Whether Node.js is told: where V8 cannot write its log into the working directory, it writes it to the program's
+    /// standard output.
+    has_node: bool,
 }
 
 impl CompilerSwitches {
     pub(crate) fn of(command: &[OsString]) -> CompilerSwitches {
         let program = command.first().and_then(|program| Path::new(program).file_name());
-        CompilerSwitches { is_jvm: program.is_some_and(|name| name == "java") }
+        let is_jvm = program.is_some_and(|name| name == "java");
+        CompilerSwitches { is_jvm, has_node: takes_files(Path::new(".")) }
     }
 
     /// The variables to set, with what they have already.
@@ -44,8 +51,8 @@ impl CompilerSwitches {
             (name, value)
         };
         let jvm = (!self.is_jvm).then(|| added(JVM_VARIABLE, &JVM_OPTIONS.join(" ")));
-        let always = [added(NODE.0, NODE.1), (DOTNET.0, OsString::from(DOTNET.1))];
-        always.into_iter().chain(jvm).collect()
+        let node = self.has_node.then(|| added(NODE.0, NODE.1));
+        [(DOTNET.0, OsString::from(DOTNET.1))].into_iter().chain(node).chain(jvm).collect()
     }
 
     /// The command with the options that are arguments: before its own, which count when they are others.
@@ -63,8 +70,24 @@ impl CompilerSwitches {
             false => format!("{JVM_VARIABLE}={}", JVM_OPTIONS.join(" ")),
         };
         let [node, dotnet] = [NODE, DOTNET].map(|(name, value)| format!("{name}={value}"));
-        format!("set for runtimes with a compiler: {node}; {jvm}; {dotnet}")
+        let node = match self.has_node {
+            true => node,
+            false => {
+                "nothing for Node.js, whose log would go to its output: no file can be made in the working \
+                      directory"
+                    .to_owned()
+            }
+        };
+        format!("set for runtimes with a compiler: {jvm}; {dotnet}; {node}")
     }
+}
+
+/// Whether a file can be made in a directory, as V8 makes its log: by making one. `/proc` has the rights for it, but no
+/// files.
+fn takes_files(directory: &Path) -> bool {
+    let path = directory.join(format!(".heapscribe-{}", process::id()));
+    let made = OpenOptions::new().write(true).create_new(true).open(&path);
+    made.is_ok() && fs::remove_file(path).is_ok()
 }
 
 /// An interpreter that is to ask malloc for each object: its name, and the variable by which it does.
@@ -112,5 +135,26 @@ mod tests {
         for command in [&["./run-java.sh", "java"][..], &["sh", "-c", "java App"], &["javac", "App.java"]] {
             check(command, true, command);
         }
+    }
+    #[test]
+    fn node_is_told_where_its_log_can_be_written() {
+        let check = |has_node| {
+            let switches = CompilerSwitches { is_jvm: false, has_node };
+            let is_set = switches.variables().iter().any(|(name, _)| *name == NODE.0);
+            assert_eq!((is_set, switches.in_words().contains("nothing for Node.js")), (has_node, !has_node));
+        };
+        check(true);
+        check(false);
+    }
+
+    #[test]
+    fn a_directory_is_tried_and_left_as_it_was() {
+        let place = std::env::temp_dir().join(format!("heapscribe-takes-files-{}", process::id()));
+        fs::create_dir(&place).unwrap();
+        assert!(takes_files(&place));
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+        fs::remove_dir(&place).unwrap();
+        assert!(!takes_files(&place));
+        assert!(!takes_files(Path::new("/proc")));
     }
 }

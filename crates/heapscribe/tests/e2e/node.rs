@@ -46,10 +46,10 @@ fn is_same(recorded: &Frames, expected: &Frames) -> bool {
 }
 
 /// How many frames there were, and how many of them have no line.
-fn check_frames(options: &[&str], rounds: &str) -> (usize, usize) {
+fn check_frames(program: &str, options: &[&str], rounds: &str) -> (usize, usize) {
     let place = Place::new();
     let notes = place.path("notes");
-    let program = ["node_frames.js", rounds, notes.to_str().unwrap()];
+    let program = [program, rounds, notes.to_str().unwrap()];
     let run = recorded(&place, &[&["--expose-gc"], options, &program].concat());
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -83,7 +83,7 @@ fn all_frames_are_those_that_v8_has() {
     }
     // Interpreted, then compiled by the baseline compiler from the first call on.
     for options in [["--no-opt", "--no-sparkplug"], ["--no-opt", "--always-sparkplug"]] {
-        let (frames, without_line) = check_frames(&options, "25");
+        let (frames, without_line) = check_frames("node_frames.js", &options, "25");
         assert!(frames > 2000 && without_line == 0, "{options:?}: {without_line} of {frames}");
     }
 }
@@ -94,9 +94,22 @@ fn all_frames_are_those_that_v8_has_for_long() {
     if !has_node() {
         return;
     }
-    let (frames, without_line) = check_frames(&["--no-opt"], "2000");
+    let (frames, without_line) = check_frames("node_frames.js", &["--no-opt"], "2000");
     println!("{frames} frames, {without_line} of them without a line");
     assert!(frames > 100_000);
+}
+
+/// Of code that all of V8's compilers made of the same functions, with what they have inlined, and for loops that run: since
+/// V8 13, Maglev's had the line of a loop's head in place of that of a call in it.
+#[test]
+fn optimized_code_has_the_lines_that_v8_has() {
+    if !has_node() {
+        return;
+    }
+    for options in [&[][..], &["--no-use-osr"]] {
+        let (frames, without_line) = check_frames("node_hot.js", options, "60");
+        assert!(frames > 8000 && without_line == 0, "{options:?}: {without_line} of {frames}");
+    }
 }
 
 /// A function that keeps what it was sent is named on the first screen, and in the flame graph: without a switch.

@@ -10,11 +10,17 @@ const kept = [];
 Error.stackTraceLimit = 200;
 Error.prepareStackTrace = (_, frames) => frames;
 
+// The file of a frame, or that of the code that has evaluated its text.
+function fileOf(frame) {
+  if (frame.getFileName() || !frame.isEval()) return frame.getFileName();
+  return frame.getEvalOrigin().match(/\(([^()]+):\d+:\d+\)/)[1] + ' (eval)';
+}
+
 // The frames on the stack: those of `await` are not. Functions of V8's own have no file.
 function written(frames) {
-  const own = frames.filter((frame) => !frame.isAsync() && frame.getFileName());
+  const own = frames.filter((frame) => !frame.isAsync() && fileOf(frame));
   return own.map((frame) =>
-    [frame.getFunctionName() || '', frame.getFileName(), frame.getLineNumber()].join('\x1f'));
+    [frame.getFunctionName() || '', fileOf(frame), frame.getLineNumber()].join('\x1f'));
 }
 
 function block() {

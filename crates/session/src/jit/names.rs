@@ -147,7 +147,8 @@ impl Named {
         shown.retain(|name| known.insert(name.clone()));
         let (file, line) = match line_of(pieces[0], address).filter(|_| shown.len() == 1) {
             Some((file, line)) => (String::from_utf8_lossy(file).into_owned(), line),
-            None => (newest.file.to_owned(), newest.line),
+            // Where a function begins is not where it makes a call.
+            None => (newest.file.to_owned(), 0),
         };
         Some(Named {
             language: language(newest.source),

@@ -1,10 +1,10 @@
 //! Which bytecode a frame is at whose code the baseline compiler (Sparkplug) made: it keeps the interpreter's frame, but for
 //! the bytecode's offset.
 
+use super::bytecode::bytecodes_of;
 use super::bytecodes::offset_at;
 use super::code::Code;
-use super::heap::{Heap, is_object};
-use super::layout::INDIRECT_BYTECODES;
+use super::heap::Heap;
 use crate::interpreter::byte_reader::ByteReader;
 use crate::interpreter::read::Read;
 
@@ -20,15 +20,7 @@ pub(super) fn bytecode<R: Read>(heap: &Heap<'_, R>, code: Code, pc: usize) -> Op
         move || reader.next()
     };
     let end = pc.wrapping_sub(code.start);
-    let types = [heap.layout.types.bytecodes, heap.layout.types.code];
-    let offset = offset_at(types, length, end, || reader(start, length), || reader(at, bytes))?;
+    let version = heap.layout.types.version();
+    let offset = offset_at(version, length, end, reader(start, length), reader(at, bytes))?;
     Some((bytecodes, offset))
-}
-
-/// The bytecode array that a word of a code object leads to, if it is that which the code was made of.
-fn bytecodes_of<R: Read>(heap: &Heap<'_, R>, word: usize) -> Option<usize> {
-    let types = heap.layout.types;
-    let kind = is_object(word).then(|| heap.kind(word))??;
-    let bytecodes = if kind == types.indirect { heap.field(word, INDIRECT_BYTECODES)? } else { word };
-    (heap.kind(bytecodes)? == types.bytecodes).then_some(bytecodes)
 }

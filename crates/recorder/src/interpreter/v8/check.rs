@@ -14,10 +14,11 @@ use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
 
+use super::bytecode::Bytecode;
 use super::function::Function;
 use super::heap::Heap;
 use super::layout::{Constants, Layout, V8};
-use super::location::{Bytecode, code_of};
+use super::location::{bytecode_of, code_of};
 use super::native_stack::NativeStack;
 use super::positions::{Bounds, Encoding, fits};
 use super::running::{Kind, Running};
@@ -155,7 +156,7 @@ fn checked(source: &NativeStack<'_>) -> Result<Encoding, Unchecked> {
         let Some(running) = source.running_anew(index, pointer) else { continue };
         let heap = Heap { read: source.kernel, layout: &source.v8.layout };
         let code = code_of(heap, running);
-        let bytecode = match (running.kind, Bytecode::of(&heap, source.kernel, running, code)) {
+        let bytecode = match (running.kind, bytecode_of(&heap, source.kernel, running, code)) {
             (_, Some(bytecode)) => bytecode,
             (Kind::Interpreted, None) => return Err(Unchecked::Other),
             _ => continue,

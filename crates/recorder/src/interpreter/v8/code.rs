@@ -34,9 +34,7 @@ impl Code {
         for block in (0..CODE_BYTES_MAX).step_by(STEP * ALIGNMENT) {
             let mut bytes = [0; STEP * ALIGNMENT];
             let lowest = last.wrapping_sub(block).wrapping_sub((STEP - 1) * ALIGNMENT);
-            if !heap.read.bytes(lowest.wrapping_sub(heap.layout.code_header), &mut bytes) {
-                return None;
-            }
+            read_upper(heap.read, lowest.wrapping_sub(heap.layout.code_header), &mut bytes).then_some(())?;
             for (index, part) in bytes.chunks_exact(ALIGNMENT).enumerate().rev() {
                 let start = lowest.wrapping_add(index * ALIGNMENT);
                 if has_header(part)
@@ -71,10 +69,75 @@ impl Code {
         let first = heap.layout.code_parts;
         Some([heap.field(self.object, first)?, heap.field(self.object, first + 8)?])
     }
+
+    /// Whether Maglev has made it, as far as that is known.
+    pub(super) fn is_maglev<R: Read>(&self, heap: &Heap<'_, R>) -> Option<bool> {
+        const KINDS: usize = 0xf;
+        let kind = self.half(heap, heap.layout.optimized.flags)? as usize & KINDS;
+        Some(kind == heap.layout.optimized.maglev)
+    }
+
+    /// How many bytes its instructions are.
+    pub(super) fn instruction_bytes<R: Read>(&self, heap: &Heap<'_, R>) -> Option<usize> {
+        let bytes = self.half(heap, heap.layout.optimized.instruction_bytes)? as usize;
+        (bytes < CODE_BYTES_MAX).then_some(bytes)
+    }
+
+    /// A half of a word of the code object, whose place is 0 when it is not known.
+    fn half<R: Read>(&self, heap: &Heap<'_, R>, offset: usize) -> Option<u32> {
+        let place = self.object.wrapping_sub(1).wrapping_add(offset);
+        if offset == 0 { None } else { heap.read.half(place) }
+    }
+}
+
+/// Reads as many of these bytes as there are: what is below may be no memory, when V8 has put the code at the beginning of
+/// what it mapped. Bytes that are not there stay 0.
+fn read_upper(kernel: Kernel, at: usize, bytes: &mut [u8]) -> bool {
+    const PAGE: usize = 4096;
+    if kernel.bytes(at, bytes) {
+        return true;
+    }
+    let Some(page) = at.checked_next_multiple_of(PAGE) else { return false };
+    bytes.get_mut(page - at..).is_some_and(|upper| !upper.is_empty() && kernel.bytes(page, upper))
 }
 
 /// Whether these bytes begin as a header does: with two objects.
 fn has_header(bytes: &[u8]) -> bool {
     let words = bytes.chunks_exact(8).take(2);
     words.into_iter().all(|word| word.first().is_some_and(|byte| is_object(usize::from(*byte))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses that a mapping begins at that can be read, with nothing below.
+    fn beginnings() -> Vec<usize> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut end = 0;
+        let mut found = Vec::new();
+        for line in maps.lines() {
+            let (range, rest) = line.split_once(' ').unwrap();
+            let (from, to) = range.split_once('-').unwrap();
+            let [from, to] = [from, to].map(|hex| usize::from_str_radix(hex, 16).unwrap());
+            if from > end && rest.starts_with('r') && !line.contains("[v") {
+                found.push(from);
+            }
+            end = to;
+        }
+        found
+    }
+
+    #[test]
+    fn code_is_found_where_no_memory_is_below() {
+        let kernel = Kernel { pid: std::process::id() };
+        let beginning = beginnings().into_iter().next().unwrap();
+        let (mut bytes, mut expected) = ([1; 128], [0; 64]);
+        assert!(kernel.bytes(beginning, &mut expected));
+        bytes[..64].fill(0);
+        assert!(read_upper(kernel, beginning - 64, &mut bytes));
+        assert_eq!((&bytes[..64], &bytes[64..]), (&[0; 64][..], &expected[..]));
+        assert!(!read_upper(kernel, beginning - 128, &mut bytes));
+        assert!(!read_upper(kernel, usize::MAX - 10, &mut bytes));
+    }
 }

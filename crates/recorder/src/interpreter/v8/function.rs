@@ -3,7 +3,7 @@
 use heapscribe_wire::language::Language;
 
 use super::heap::{Heap, is_object};
-use super::layout::SCRIPT_NAME;
+use super::layout::{SCRIPT_EVALUATED_BY, SCRIPT_NAME};
 use super::scope::Scope;
 use super::text;
 use crate::interpreter::code::Names;
@@ -14,6 +14,10 @@ use crate::platform::lock::Held;
 const TOP_LEVEL: &[u8] = b"(top level)";
 const ANONYMOUS: &[u8] = b"(anonymous)";
 const FILE_SCHEME: &[u8] = b"file://";
+/// Behind the file whose code has made a script of text, by `eval` or `new Function`.
+const EVALUATED: &[u8] = b" (eval)";
+/// Scripts that made each other so, at most.
+const EVALUATIONS_MAX: usize = 16;
 
 /// A function, as far as a stack shows it.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +59,7 @@ impl Function {
         held: &'a Held<'_>,
     ) -> Option<Names<'a>> {
         let own = self.scope.map_or([self.name, 0], |scope| scope.names);
-        let path = self.has_script().then(|| heap.field(self.script, SCRIPT_NAME));
-        let path = if let Some(path) = path { string(heap, path?)? } else { None };
+        let (path, suffix) = if self.has_script() { self.path(heap)? } else { (None, &[][..]) };
         let own = [string(heap, own[0])?, string(heap, own[1])?];
         Names::written(Language::JAVASCRIPT, first_line, held, |name, file| {
             let written =
@@ -71,8 +74,32 @@ impl Function {
                 }
             };
             let file_bytes = path.map_or(Some(0), |path| write(heap, path, file))?;
-            Some((name_bytes, without_scheme(file, file_bytes)))
+            let file_bytes = without_scheme(file, file_bytes);
+            // Of a path that fills the room nothing is said.
+            let room = file.get_mut(file_bytes..file_bytes + suffix.len());
+            let suffix_bytes = room.map_or(0, |room| {
+                room.copy_from_slice(suffix);
+                suffix.len()
+            });
+            Some((name_bytes, file_bytes + suffix_bytes))
         })
+    }
+
+    /// The name of its script, and what follows it: of a script that was evaluated, the name of the one that did so.
+    fn path<R: Read>(&self, heap: &Heap<'_, R>) -> Option<(Option<usize>, &'static [u8])> {
+        let (mut script, mut suffix) = (self.script, &[][..]);
+        for _ in 0..EVALUATIONS_MAX {
+            let path = string(heap, heap.field(script, SCRIPT_NAME)?)?;
+            let by = heap.field(script, SCRIPT_EVALUATED_BY)?;
+            if path.is_some() || !is_object(by) || heap.kind(by)? != heap.layout.types.shared {
+                return Some((path, if path.is_some() { suffix } else { &[] }));
+            }
+            (script, suffix) = (heap.field(by, heap.layout.script)?, EVALUATED);
+            if !is_object(script) || heap.kind(script)? != heap.layout.types.script {
+                break;
+            }
+        }
+        Some((None, &[]))
     }
 }
 

@@ -36,9 +36,11 @@ pub(super) const INDIRECT_BYTECODES: usize = 8;
 pub(super) const SCRIPT_SOURCE: usize = 8;
 pub(super) const SCRIPT_NAME: usize = 16;
 pub(super) const SCRIPT_FIRST_LINE: usize = 24;
+/// In a script that was evaluated: what the function that did so shares with its closures. The position follows.
+pub(super) const SCRIPT_EVALUATED_BY: usize = 72;
 
 /// Constants that are the same in all builds whose frames are read.
-const EXPECTED: [(&[u8], usize); 18] = [
+const EXPECTED: [(&[u8], usize); 19] = [
     (b"off_fp_context", 0usize.wrapping_sub(CONTEXT)),
     (b"off_fp_function", 0usize.wrapping_sub(FUNCTION)),
     (b"off_fp_bytecode_array", 0usize.wrapping_sub(BYTECODE_ARRAY)),
@@ -57,6 +59,7 @@ const EXPECTED: [(&[u8], usize); 18] = [
     (b"class_FixedArray__data__uintptr_t", ARRAY_BYTES),
     (b"class_Script__source__Object", SCRIPT_SOURCE),
     (b"class_Script__name__Object", SCRIPT_NAME),
+    (b"class_Script__eval_from_position__SMI", SCRIPT_EVALUATED_BY + 8),
     (b"ConsStringTag", 1),
 ];
 
@@ -92,8 +95,22 @@ pub(crate) struct Layout {
     /// In a scope: the first local variable. Since V8 13 the positions are before it.
     pub(super) locals: usize,
     pub(super) has_positions_first: bool,
+    /// How calls of optimized code are led to the bytecodes that these stand for.
+    pub(super) optimized: Optimized,
     /// Types of objects.
     pub(super) types: Types,
+}
+
+/// What is read of optimized code besides its source positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Optimized {
+    /// In a code object: the word whose lowest bits are the kind, and the bytes of its instructions; 0: where is not known.
+    pub flags: usize,
+    pub instruction_bytes: usize,
+    /// The kind of code that Maglev makes.
+    pub maglev: usize,
+    /// In what optimized code was made of: the first deoptimization.
+    pub deoptimizations: usize,
 }
 
 /// Numbers of types.
@@ -110,6 +127,13 @@ pub(super) struct Types {
     pub scope: usize,
     /// The first that is no string.
     pub not_string: usize,
+}
+
+impl Types {
+    /// Numbers by which versions are told apart.
+    pub(super) const fn version(&self) -> [usize; 2] {
+        [self.bytecodes, self.code]
+    }
 }
 
 /// Bytes of code before its instructions, where these are part of it.
@@ -133,6 +157,7 @@ impl Layout {
         inlining_positions: 0,
         locals: 0,
         has_positions_first: false,
+        optimized: Optimized { flags: 0, instruction_bytes: 0, maglev: 0, deoptimizations: 0 },
         types: Types {
             bytecodes: 0,
             indirect: 0,
@@ -173,6 +198,7 @@ impl Layout {
         let header = get(b"class_BytecodeArray__data__uintptr_t")?;
         let (positions, code_parts) = if header >= 64 { (24, 8) } else { (32, 16) };
         let function_code = if shared == 24 { 48 } else { 24 };
+        let inlining_positions = get(b"DeoptimizationDataInliningPositionsIndex").unwrap_or(7);
         let apart = get(b"class_InstructionStream__instruction_start__uintptr_t");
         Some(Layout {
             shared,
@@ -184,9 +210,16 @@ impl Layout {
             code_parts,
             function_code,
             literals: get(b"DeoptimizationDataLiteralArrayIndex").unwrap_or(2),
-            inlining_positions: get(b"DeoptimizationDataInliningPositionsIndex").unwrap_or(7),
+            inlining_positions,
             locals: 8 * (locals + 1),
             has_positions_first,
+            optimized: Optimized {
+                flags: get(b"class_Code__flags__uint32_t").unwrap_or(0),
+                instruction_bytes: get(b"class_Code__instruction_size__int").unwrap_or(0),
+                maglev: get(b"CodeKindBaseline")? + 1,
+                // Before it: where the code for these begins, and how many there are of each kind.
+                deoptimizations: inlining_positions + 4,
+            },
             types,
         })
     }

@@ -21,21 +21,28 @@
 //! What it refuses: to give a line that is not sure.
 
 mod baseline;
+mod bytecode;
 mod bytecodes;
 pub(crate) mod check;
 mod code;
+mod deoptimization;
 pub(crate) mod frames;
 mod function;
 mod heap;
+mod inlined;
 mod layout;
+mod literals;
 mod location;
 pub(crate) mod names;
 pub(crate) mod native_stack;
 mod optimized;
 mod positions;
+mod prologue;
 mod running;
+mod safepoints;
 mod scope;
 mod source;
 #[cfg(test)]
 mod tests;
 mod text;
+mod translation;

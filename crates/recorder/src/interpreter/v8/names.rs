@@ -2,8 +2,8 @@
 
 use super::function::Function;
 use super::heap::Heap;
+use super::inlined::DEPTH_MAX;
 use super::location::Location;
-use super::optimized::DEPTH_MAX;
 use super::positions::Encoding;
 use super::running::{Kind, Running};
 use super::source::Lines;
@@ -19,8 +19,9 @@ use heapscribe_wire::limits::LINE_BITS;
 /// Functions with their bytecodes that are called from; addresses that code of V8 returns to.
 const FRAMES: usize = 1 << 18;
 const CODES: usize = 1 << 16;
-/// Captures in which a line is looked for.
-const TRIES: u64 = 8;
+/// Captures in which a line is looked for that could not be read: the collector, which moves things meanwhile, makes some
+/// dozens.
+const TRIES: u64 = 256;
 /// In place of a frame: there are no more that are inlined.
 const END: u64 = u64::MAX;
 
@@ -84,18 +85,19 @@ impl V8Functions {
         let function = Function::read(heap, running.function)?;
         // What V8 brings itself has no source.
         let location = function.has_script().then(|| Location::of(heap, encoding, definer.kernel, running));
-        let Location { position, inlined } = location.unwrap_or_default();
+        let Location { position, inlined, is_read } = location.unwrap_or_default();
         let frame = self.frame_of(heap, function, position, definer, &held)?;
-        if function.has_script() && frame.as_interpreted().is_some_and(|(_, line)| line == 0) {
+        let has_line = frame.as_interpreted().is_some_and(|(_, line)| line != 0);
+        if function.has_script() && !has_line && (position.is_some() || !is_read) {
             self.give_up(identity, &held)?;
         }
         self.frames.set(identity, frame.to_bits(), &held).then_some(())?;
         if running.kind == Kind::Interpreted {
             return Some(());
         }
-        for (number, (shared, position)) in inlined.functions.iter().take(inlined.count).enumerate() {
+        for (number, (shared, position)) in inlined.functions().iter().enumerate() {
             let function = Function::of_shared(heap, *shared)?;
-            let frame = self.frame_of(heap, function, Some(*position), definer, &held)?;
+            let frame = self.frame_of(heap, function, *position, definer, &held)?;
             self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
         }
         self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())

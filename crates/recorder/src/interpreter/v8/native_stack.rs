@@ -4,6 +4,7 @@
 use super::heap::{Heap, is_object};
 use super::layout::{ARGUMENTS, ARGUMENTS_MAX, BYTECODE_ARRAY, BYTECODE_OFFSET, CONTEXT, FUNCTION, V8};
 use super::names::V8Functions;
+use super::prologue::makes_frame;
 use super::running::{Kind, Running};
 use crate::interpreter::read::{Kernel, Read};
 use crate::platform::lock::Lock;
@@ -79,11 +80,11 @@ impl NativeStack<'_> {
         if let Some(kind) = self.functions.kind(pc) {
             return kind;
         }
-        let kind = self.look(pc, pointer);
-        if kind != Kind::Native {
+        let kind = self.look(index, pointer);
+        if let Some(kind) = kind {
             self.functions.set_kind(pc, kind, self.lock);
         }
-        kind
+        kind.unwrap_or(Kind::Native)
     }
 
     /// Whether a frame has a context and a function. Of other code it has a small integer in place of the context, its type.
@@ -93,13 +94,18 @@ impl NativeStack<'_> {
         is_possible && Self::has_arguments(pointer)
     }
 
+    /// The kind of the code that a frame returns to; `None` where the frame alone does not tell.
     #[cold]
-    fn look(&self, pc: usize, pointer: usize) -> Kind {
+    fn look(&self, index: usize, pointer: usize) -> Option<Kind> {
+        let pc = self.pc(index);
         let heap = Heap { read: self.kernel, layout: &self.v8.layout };
+        // What V8 compiles has no unwinding information; its builtin functions have, as all of the program's own text.
+        let is_text = self.stack.frame(index).is_some_and(|cached| !cached.frame.guesses());
         match heap.shared(Self::word(pointer, FUNCTION)) {
-            None => Kind::Native,
-            Some(_) if is_interpreter(self.kernel, pc) => Kind::Interpreted,
-            Some(_) => Kind::Compiled,
+            None => None,
+            Some(_) if is_interpreter(self.kernel, pc) => Some(Kind::Interpreted),
+            Some(_) if is_text && !makes_frame(self.kernel, pc) => Some(Kind::Native),
+            Some(_) => Some(Kind::Compiled),
         }
     }
 
@@ -107,7 +113,7 @@ impl NativeStack<'_> {
     #[cold]
     pub(super) fn running_anew(&self, index: usize, pointer: usize) -> Option<Running> {
         let pc = self.pc(index);
-        let kind = Self::may_run_function(pointer).then(|| self.look(pc, pointer));
+        let kind = Self::may_run_function(pointer).then(|| self.look(index, pointer)).flatten();
         let kind = kind.filter(|kind| *kind != Kind::Native)?;
         Some(self.running(kind, pc, pointer))
     }

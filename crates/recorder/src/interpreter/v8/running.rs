@@ -22,6 +22,7 @@ impl Kind {
         match number {
             1 => Some(Kind::Interpreted),
             2 => Some(Kind::Compiled),
+            3 => Some(Kind::Native),
             _ => None,
         }
     }

@@ -1,13 +1,15 @@
 //! Objects as V8 has them, made of words of ours: strings, scopes, functions on a stack.
 
 use super::code::Code;
+use super::function::Function;
 use super::heap::Heap;
-use super::layout::{Layout, Types};
+use super::layout::{Layout, Optimized, Types};
 use super::optimized::inlined;
 use super::positions::Encoding;
 use super::scope::Scope;
 use super::text;
 use crate::interpreter::read::Kernel;
+use crate::platform::lock::Lock;
 
 const SCRIPT: usize = 167;
 const SCOPE: usize = 261;
@@ -26,6 +28,7 @@ const LAYOUT: Layout = Layout {
     inlining_positions: 7,
     locals: 32,
     has_positions_first: false,
+    optimized: Optimized { flags: 0, instruction_bytes: 0, maglev: 0, deoptimizations: 0 },
     types: Types {
         bytecodes: 191,
         indirect: 159,
@@ -186,6 +189,40 @@ fn scopes_since_v8_13() {
     check_scope(&layout, &words, Some((Some("inner"), None, 40, 129)));
 }
 
+/// A script with this name, evaluated by the function that has this.
+fn script(name: usize, by: usize) -> usize {
+    object(SCRIPT, &[string("x"), name, smi(0), 0, 0, 0, 0, 0, by, smi(0)])
+}
+
+/// What a function of a script shares with its closures.
+fn shared_of(script: usize) -> usize {
+    object(LAYOUT.types.shared, &[0, smi(0), 0, script])
+}
+
+fn check_file(script: usize, expected: &str) {
+    let (heap, lock) = (heap(&LAYOUT), Lock::default());
+    let held = lock.hold().unwrap();
+    let function = Function::of_shared(&heap, shared_of(script)).unwrap();
+    let names = function.names(&heap, 1, &held).unwrap();
+    assert_eq!(std::str::from_utf8(names.file).unwrap(), expected);
+}
+
+#[test]
+fn a_script_that_was_evaluated_has_the_file_of_the_code_that_did_so() {
+    let none = object(131, &[]);
+    let file = script(string("file:///srv/a.js"), none);
+    check_file(file, "/srv/a.js");
+    let inner = script(none, shared_of(file));
+    check_file(inner, "/srv/a.js (eval)");
+    check_file(script(none, shared_of(inner)), "/srv/a.js (eval)");
+    check_file(script(string("named.js"), shared_of(file)), "named.js");
+    check_file(script(none, none), "");
+    check_file(script(none, smi(0)), "");
+    check_file(script(none, shared_of(smi(3))), "");
+    let long = "x".repeat(heapscribe_wire::limits::SOURCE_FILE_BYTES_MAX);
+    check_file(script(none, shared_of(script(string(&long), none))), &long);
+}
+
 /// Memory that stays, at an address that is a multiple of 64.
 fn aligned(words: usize) -> &'static mut [usize] {
     let all = vec![0; words + 8].leak();
@@ -261,13 +298,102 @@ fn functions_that_are_inlined_are_found_from_a_return_address() {
             assert_eq!(code.start, start);
             inlined(&heap, Encoding::Signed, code, start + offset)
         });
-        let found = found.as_ref().map(|found| (&found.functions[..found.count], found.position));
+        let expected = expected.map(|(functions, position)| {
+            let functions = functions.iter().map(|(shared, position)| (*shared, Some(*position)));
+            (functions.collect::<Vec<_>>(), position)
+        });
+        // It was read, also where it has no position.
+        let found = found.unwrap();
+        let found = found.position.map(|position| (found.functions().to_vec(), position));
         assert_eq!(found, expected, "{offset}");
     };
     check(10, None);
     check(15, Some((&[], 290)));
     check(45, Some((&[(middle, 72)], 300)));
     check(1500, Some((&[(inner, 9), (middle, 70)], 300)));
+}
+
+/// Memory of the code of a function in V8 13, with this many bytes before its table of safepoints.
+const INSTRUCTION_BYTES: usize = 64;
+
+const LAYOUT_13: Layout = Layout {
+    shared: 32,
+    positions: 24,
+    code_parts: 8,
+    function_code: 24,
+    literals: 3,
+    inlining_positions: 8,
+    locals: 48,
+    has_positions_first: true,
+    optimized: Optimized { flags: 52, instruction_bytes: 56, maglev: 11, deoptimizations: 12 },
+    types: Types { bytecodes: 186, code: 187, instructions: 253, ..LAYOUT.types },
+    ..LAYOUT
+};
+
+/// A function whose bytecodes have these positions.
+fn function_with(entries: &[(usize, u64)]) -> usize {
+    let bytecodes = object(LAYOUT_13.types.bytecodes, &[smi(200), 0, positions(entries)]);
+    object(LAYOUT_13.types.shared, &[bytecodes, 0, 0, 0])
+}
+
+/// Code that a compiler of V8 13 made, with these parts and this table behind its instructions.
+fn code_13(kind: usize, parts: [usize; 2], table: &[u8]) -> usize {
+    let memory = aligned(512);
+    let start = memory[8..].as_ptr() as usize;
+    let halves = [kind << 32, INSTRUCTION_BYTES];
+    let words = [&parts[..], &[0, 0, start], &halves[..]].concat();
+    memory[4] = leaked(vec![0, 253 << 32]);
+    memory[5] = object(LAYOUT_13.types.code, &words);
+    for (word, bytes) in memory[8 + INSTRUCTION_BYTES / 8..].iter_mut().zip(table.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = usize::from_le_bytes(whole);
+    }
+    start
+}
+
+/// Inlined functions, and their positions.
+type Functions = [(usize, Option<usize>)];
+
+/// A call that Maglev has put behind the function's own code: the last entry of the table of positions is the loop's, not
+/// its own. What it needs when the function is deoptimized meanwhile has its bytecodes.
+#[test]
+fn a_call_that_was_moved_has_the_position_of_its_bytecode() {
+    const MAGLEV: usize = 11;
+    const TURBOFAN: usize = 12;
+    const LOOP: usize = 473;
+    let layout = Layout { code_header: 32, ..LAYOUT_13 };
+    let run = function_with(&[(0, position(445, None)), (14, position(554, None))]);
+    let leaf = function_with(&[(0, position(400, None)), (7, position(419, None))]);
+    // BEGIN, `run` at 14, a value, `leaf` at 7.
+    let translation = byte_array(&[14, 0, 4, 4, 1, 28, 2, 0, 4, 38, 4, 1, 14, 0, 2, 1]);
+    let mut data = vec![0; 15];
+    data[0] = translation;
+    data[3] = array(&[leaf, run]);
+    data[12..15].copy_from_slice(&[smi(7), smi(0), smi(48)]);
+    let table = positions(&[(10, position(LOOP, None))]);
+    // Slots, entries, sizes, tagged slots; then an entry with deoptimization 0 and one with none.
+    let header = [[0, 0, 0, 0], [2, 0, 0, 0], [0xa1, 0, 0, 0]].concat();
+    let entries = |rest: &[u8]| [&[40, 0, 1, 0, 0], rest, &[50, 0, 0, 0, 0], rest].concat();
+    let check = |kind, offset, expected: Option<(&Functions, usize)>| {
+        let table_of = match kind {
+            MAGLEV => [&header[..], &[0; 4], &entries(&[0])].concat(),
+            _ => [&header[..], &entries(&[])].concat(),
+        };
+        let start = code_13(kind, [array(&data), table], &table_of);
+        let heap = heap(&layout);
+        let code = Code::find(heap, start + offset).unwrap();
+        let found = inlined(&heap, Encoding::Signed, code, start + offset);
+        // It was read, also where it has no position.
+        let found = found.unwrap();
+        let found = found.position.map(|position| (found.functions(), position));
+        assert_eq!(found, expected, "{kind} {offset}");
+    };
+    check(MAGLEV, 40, Some((&[(leaf, Some(419))], 554)));
+    check(TURBOFAN, 40, Some((&[(leaf, Some(419))], 554)));
+    // Without: TurboFan's table is right for the code that it moves, too.
+    check(MAGLEV, 50, None);
+    check(TURBOFAN, 50, Some((&[], LOOP)));
 }
 
 #[test]

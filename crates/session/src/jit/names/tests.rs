@@ -56,7 +56,7 @@ fn at(moment: u64) -> Span {
 fn what_stacks_run_through_is_named() {
     let map =
         vec![piece(100, 200, "JS:*load /a.js:3:9", EVER), piece(300, 400, "void shop.Store.load(int)", EVER)];
-    let load = Some(("load".to_owned(), "/a.js".to_owned(), 3));
+    let load = Some(("load".to_owned(), "/a.js".to_owned(), 0));
     let store = Some(("shop.Store::load".to_owned(), String::new(), 0));
     let code = CodeMade { map, ..CodeMade::default() };
     let nodes = [99, 100, 199, 200, 300].map(|address| (address, EVER));
