@@ -27,7 +27,7 @@ use crate::resident::{MemoryMapPlan, ResidentWatch};
 use crate::session_drain::SessionDrain;
 use crate::summary::Summary;
 use crate::tap::SharedTap;
-use crate::watch::{SnapshotCounts, Watch};
+use crate::watch::{SnapshotCounts, SnapshotPlan, Watcher};
 
 /// Sessions that begin, and that end, in one pass at most while somebody looks on, who has to go on meanwhile: a service may
 /// start and end thousands at once. All others have them in one pass: `recover` makes only one.
@@ -48,7 +48,7 @@ pub struct Drain {
     /// Retained sessions of processes that were killed.
     killed_sessions: Vec<PathBuf>,
     unseen_sessions: Vec<PathBuf>,
-    watch: Option<Watch>,
+    watcher: Option<Watcher>,
     resident: Option<ResidentWatch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
@@ -93,7 +93,7 @@ impl Drain {
             waited: None,
             killed_sessions: Vec::new(),
             unseen_sessions: Vec::new(),
-            watch: None,
+            watcher: None,
             resident: None,
             only: Vec::new(),
             except: Vec::new(),
@@ -174,9 +174,13 @@ impl Drain {
         }
     }
 
-    /// Takes snapshots when that is due.
-    pub fn snapshot_at(&mut self, watch: Watch) {
-        self.watch = Some(watch);
+    /// Has snapshots taken when that is due, into the directory of `trace`.
+    ///
+    /// # Errors
+    /// When there can be no thread for it.
+    pub fn snapshot_at(&mut self, plan: SnapshotPlan, trace: &Path) -> Result<()> {
+        self.watcher = Watcher::start(plan, &self.base, trace)?;
+        Ok(())
     }
 
     /// Looks at such times of what the memory of the processes is made.
@@ -210,8 +214,8 @@ impl Drain {
         for (key, how) in ended {
             self.end(key, how, monotonic_ns());
         }
-        if let Some(watch) = &mut self.watch {
-            watch.look(&self.base, self.sessions.keys().copied());
+        if let Some(watcher) = &mut self.watcher {
+            watcher.watch(self.sessions.keys().copied());
         }
         if let Some(watch) = &mut self.resident {
             watch.pass(&self.base, &self.sessions, &mut self.output);
@@ -327,74 +331,10 @@ impl Drain {
         summary.unseen_sessions = self.unseen_sessions;
         let unrecorded = self.forked.into_escapes().finish(&self.base, &self.only);
         summary.unrecorded = unrecorded.clone();
-        summary.snapshots = self.watch.map_or_else(SnapshotCounts::default, |watch| watch.counts());
+        summary.snapshots = self.watcher.map_or_else(SnapshotCounts::default, Watcher::finish);
         self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer, unrecorded })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use heapscribe_wire::head::{HEAD_FILE_BYTES, MAGIC};
-
-    use super::*;
-
-    /// A session whose process has ended.
-    fn leave_session(base: &Path, pid: u32) {
-        let session = base_directory::session_path(base, SessionKey { pid, created_mono_ns: 1 });
-        fs::create_dir(&session).unwrap();
-        let mut head = [0; HEAD_FILE_BYTES];
-        head[..8].copy_from_slice(&MAGIC.to_le_bytes());
-        head[8..12].copy_from_slice(&heapscribe_wire::ABI_VERSION.to_le_bytes());
-        fs::write(session.join("head"), head).unwrap();
-        for name in ["defs", "live", "log", "threads"] {
-            fs::write(session.join(name), "").unwrap();
-        }
-    }
-
-    #[test]
-    fn a_process_that_comes_and_ends_while_others_are_looked_for_is_drained() {
-        let place = tempfile::tempdir().unwrap();
-        let base = place.path().join("base");
-        fs::create_dir(&base).unwrap();
-        let trace = place.path().join("run.hst");
-        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
-        drain.pass();
-        let mut looks = 0;
-        assert!(drain.is_over_unless(|_| {
-            looks += 1;
-            if looks == 1 {
-                leave_session(&base, 0x7fff_fff0);
-            }
-            false
-        }));
-        assert_eq!((looks, drain.finish(None).0.processes), (2, 1));
-    }
-
-    /// 2,000 programs of some seconds held up an agent for minutes: a directory of all was read for each.
-    #[test]
-    fn thousands_of_processes_are_taken_up_in_parts_and_the_directory_is_not_read_for_each() {
-        let place = tempfile::tempdir().unwrap();
-        let base = place.path().join("base");
-        fs::create_dir(&base).unwrap();
-        let n = 3 * CHANGES_A_PASS as u32 / 2;
-        (0..n).for_each(|i| leave_session(&base, 0x7fff_0000 + i));
-        let trace = place.path().join("run.hst");
-        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
-        drain.changes_a_pass = CHANGES_A_PASS;
-        for left in [n - CHANGES_A_PASS as u32, 0] {
-            drain.pass();
-            assert_eq!(base_directory::sessions(&base).count(), left as usize);
-        }
-        assert!(drain.output.heaps.listings() <= 4, "{} listings", drain.output.heaps.listings());
-        assert!(drain.is_over());
-        assert_eq!(drain.finish(None).0.processes, u64::from(n));
-        // As `recover` does: sessions that one pass did not take up would have been removed unread.
-        (0..n).for_each(|i| leave_session(&base, 0x7fff_0000 + i));
-        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
-        drain.keep_sessions();
-        drain.pass();
-        assert_eq!((drain.living(), drain.finish(None).0.written_sessions.len()), (0, n as usize));
-    }
-}
+mod tests;

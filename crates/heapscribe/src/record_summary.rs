@@ -71,7 +71,8 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
 fn snapshots(counts: SnapshotCounts) -> Option<String> {
     let SnapshotCounts { taken, files } = counts;
     let of = if taken == files { String::new() } else { format!(" of {} taken", units::count(taken)) };
-    (taken > 0).then(|| format!("snapshots: {}{of} are next to the trace", units::count(files)))
+    let are = if files == 1 { "is" } else { "are" };
+    (taken > 0).then(|| format!("snapshots: {}{of} {are} next to the trace", units::count(files)))
 }
 
 /// Where sessions are that were retained.
@@ -293,6 +294,7 @@ mod tests {
     fn snapshots_are_those_that_are_there() {
         for (taken, files, expected) in [
             (0, 0, None),
+            (1, 1, Some("snapshots: 1 is next to the trace")),
             (3, 3, Some("snapshots: 3 are next to the trace")),
             (12, 5, Some("snapshots: 5 of 12 taken are next to the trace")),
         ] {

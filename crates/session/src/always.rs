@@ -107,6 +107,9 @@ impl Draining {
     pub fn begin(base: &Path) -> io::Result<Option<Draining>> {
         let lock = File::open(base)?;
         let is_ours = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if is_ours {
+            base_directory::remove_rests(base);
+        }
         Ok(is_ours.then(|| Draining { lock, path: base.to_owned() }))
     }
 
@@ -188,6 +191,18 @@ mod tests {
         assert!(!first.is_current());
         assert_eq!(directory(place.path()).unwrap(), path);
         assert!(!first.is_current() && Draining::begin(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_a_killed_removal_left_is_no_session_and_goes() {
+        let place = tempfile::tempdir().unwrap();
+        let path = directory(place.path()).unwrap();
+        let rest = path.join("7.1.removed");
+        fs::create_dir(&rest).unwrap();
+        fs::write(rest.join("log"), "half").unwrap();
+        assert!(!base_directory::has_sessions(&path));
+        let _first = Draining::begin(&path).unwrap().unwrap();
+        assert!(!rest.exists());
     }
 
     #[test]

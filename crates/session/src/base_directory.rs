@@ -225,9 +225,24 @@ pub fn session_bytes(base: &Path, key: SessionKey) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|meta| meta.blocks() * 512).sum()
 }
 
-/// Removes a session that is drained.
+/// How the directory of a session is named while it is removed.
+const REMOVED: &str = "removed";
+
+/// Removes a session that is drained, at once: `record` was killed between two of its files, and `recover` wrote a trace
+/// of a session without a process.
 pub fn remove_session(base: &Path, key: SessionKey) {
-    let _ = fs::remove_dir_all(session_path(base, key));
+    let path = session_path(base, key);
+    let removed = path.with_added_extension(REMOVED);
+    let _ = fs::remove_dir_all(if fs::rename(&path, &removed).is_ok() { &removed } else { &path });
+}
+
+/// Removes what is left of sessions whose removal was killed.
+pub(crate) fn remove_rests(base: &Path) {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    for rest in paths.filter(|path| path.extension().is_some_and(|extension| extension == REMOVED)) {
+        let _ = fs::remove_dir_all(rest);
+    }
 }
 
 /// The base directories of this user in a directory; or the directory itself, when it is one.

@@ -4,8 +4,9 @@
 use heapscribe_analyze::answer::{self, Answer, CallTree, Coverage};
 use heapscribe_symbols::{LinkedHeap, Module, Resolver, lossy};
 use heapscribe_units::short_bytes;
+use heapscribe_wire::language::Language;
 
-use crate::interpreters::has_python_objects;
+use crate::object_allocators::are_in_heap;
 
 /// The share below which a report says why most of the memory is not seen.
 pub(crate) const LOW: f64 = 0.8;
@@ -40,6 +41,9 @@ struct Runtime {
 }
 
 const PYTHON: &str = "Python";
+const ZEND: &str = "Zend";
+/// Heaps that are not used where the objects of their language are in the heap that is recorded.
+const AVOIDABLE: [(&str, Language); 2] = [(PYTHON, Language::PYTHON), (ZEND, Language::PHP)];
 const RUNTIMES: [Runtime; 7] = [
     Runtime {
         name: PYTHON,
@@ -48,10 +52,10 @@ const RUNTIMES: [Runtime; 7] = [
                --python-allocators (PYTHONMALLOC=malloc) to see each of them.",
     },
     Runtime {
-        name: "Zend",
+        name: ZEND,
         files: &["php", "libphp"],
-        hint: "PHP has a heap of its own above malloc (Zend), of which only large pieces are seen. Run it with \
-               USE_ZEND_ALLOC=0 to see each block.",
+        hint: "PHP has a heap of its own (Zend), which is not seen: it is in the resident memory only. Record it with \
+               --php-allocators (USE_ZEND_ALLOC=0) to see each block.",
     },
     Runtime {
         name: "V8",
@@ -133,8 +137,7 @@ impl Explained {
         answer.processes.iter().filter_map(|process| process.coverage).for_each(|of| coverage.add(&of));
         let heaps =
             if coverage.known_share()? < LOW { unseen_heaps(&answer.tree, resolver) } else { Vec::new() };
-        let seen = has_python_objects(answer);
-        let heaps = heaps.into_iter().filter(|of: &UnseenHeap| !(seen && of.name == PYTHON)).collect();
+        let heaps = heaps.into_iter().filter(|of: &UnseenHeap| !is_avoided(answer, of.name)).collect();
         Some(Explained { coverage, heaps })
     }
 
@@ -206,12 +209,16 @@ fn unseen_heaps(tree: &CallTree, resolver: &Resolver) -> Vec<UnseenHeap> {
     heaps
 }
 
+/// Whether a process has in the recorded heap what would be in this one.
+fn is_avoided(answer: &Answer, heap: &str) -> bool {
+    AVOIDABLE.iter().any(|(name, language)| *name == heap && are_in_heap(answer, *language))
+}
+
 /// The hints of runtimes with heaps of their own that a program has loaded.
 pub(crate) fn runtimes(answer: &Answer) -> impl Iterator<Item = &'static str> {
-    let seen = has_python_objects(answer);
     RUNTIMES
         .iter()
-        .filter(move |runtime| !(seen && runtime.name == PYTHON))
+        .filter(|runtime| !is_avoided(answer, runtime.name))
         .filter(|runtime| file_of(&answer.tree, runtime.files).is_some())
         .map(|runtime| runtime.hint)
 }

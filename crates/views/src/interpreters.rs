@@ -4,46 +4,17 @@ use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::definitions::Interpreter;
 use heapscribe_wire::frames_read::FramesRead;
 use heapscribe_wire::language::Language;
-use heapscribe_wire::object_allocator::ObjectAllocator;
 
 /// A version as it is written; `None` when it is not known.
 pub(crate) fn version(number: u32) -> Option<String> {
     (number != 0).then(|| format!("{}.{}", number >> 8, number & 0xff))
 }
 
-/// Whether a process has its Python objects in blocks of the heap, each of them.
-pub(crate) fn has_python_objects(answer: &Answer) -> bool {
-    pythons(answer).any(|objects| objects == ObjectAllocator::MALLOC)
-}
-
-/// A sentence on where Python has its small objects, where that is known: whether they are in the recording.
-pub(crate) fn python_objects(answer: &Answer) -> Option<&'static str> {
-    let is_own = pythons(answer).any(|objects| objects == ObjectAllocator::OWN);
-    match (has_python_objects(answer), is_own) {
-        (false, false) => None,
-        (true, false) => Some(
-            "Each Python object is a block of the heap, as PYTHONMALLOC asked for: more calls, and more memory than without.",
-        ),
-        (false, true) => Some(
-            "Python's objects of up to 512 bytes are in arenas of its own, and not recorded: `record --python-allocators` \
-             records each.",
-        ),
-        (true, true) => Some(
-            "Python's objects of up to 512 bytes are recorded of those processes alone that PYTHONMALLOC asked to have them \
-             in the heap.",
-        ),
-    }
-}
-
-fn pythons(answer: &Answer) -> impl Iterator<Item = ObjectAllocator> {
-    let of_python = answer.interpreters.iter().filter(|of| of.language == Language::PYTHON);
-    of_python.map(|of| of.objects)
-}
-
 /// A line for each interpreter that processes had and whose frames are not in their stacks, or not all of them.
 pub(crate) fn lines(answer: &Answer) -> Vec<String> {
     let named = answer.tree.languages();
-    let unread = answer.interpreters.iter().filter(|interpreter| interpreter.frames != FramesRead::YES);
+    let is_unread = |frames| ![FramesRead::YES, FramesRead::UNTRIED].contains(&frames);
+    let unread = answer.interpreters.iter().filter(|interpreter| is_unread(interpreter.frames));
     let line_of = |of: &Interpreter| match named.contains(&of.language) {
         // Code that a JIT compiler has named.
         true => named_in_part(of.language),
@@ -115,6 +86,7 @@ mod tests {
     use heapscribe_analyze::answer::{CallTree, InterpretedFunction, Module};
     use heapscribe_wire::definitions::Function;
     use heapscribe_wire::ids::FunctionId;
+    use heapscribe_wire::object_allocator::ObjectAllocator;
 
     fn check(language: Language, version: u32, frames: FramesRead, expected: &str) {
         let objects = ObjectAllocator::UNKNOWN;
@@ -183,34 +155,16 @@ mod tests {
     }
 
     #[test]
-    fn only_those_that_are_not_read_have_a_line() {
+    fn only_those_that_are_missing_have_a_line() {
         let objects = ObjectAllocator::UNKNOWN;
         let of = |language, frames| Interpreter { language, version: 0, frames, objects };
-        let interpreters =
-            vec![of(Language::PYTHON, FramesRead::YES), of(Language::PERL, FramesRead::LANGUAGE)];
+        let interpreters = [
+            (Language::PYTHON, FramesRead::YES),
+            (Language::PERL, FramesRead::LANGUAGE),
+            (Language::PHP, FramesRead::UNTRIED),
+        ];
+        let interpreters = interpreters.map(|(language, frames)| of(language, frames)).to_vec();
         let all = lines(&Answer { interpreters, ..Answer::default() });
         assert!(all.len() == 1 && all[0].contains("Perl"), "{all:?}");
-    }
-
-    #[test]
-    fn where_pythons_objects_are() {
-        use ObjectAllocator as Objects;
-        let check = |all: &[Objects], expected: Option<&str>| {
-            let of = |objects: &Objects| Interpreter {
-                language: Language::PYTHON,
-                version: 0x30b,
-                frames: FramesRead::YES,
-                objects: *objects,
-            };
-            let answer = Answer { interpreters: all.iter().map(of).collect(), ..Answer::default() };
-            let found = python_objects(&answer);
-            assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
-            assert!(found.is_none_or(|text| text.contains(expected.unwrap())), "{found:?}");
-        };
-        check(&[], None);
-        check(&[Objects::UNKNOWN], None);
-        check(&[Objects::MALLOC, Objects::UNKNOWN], Some("Each Python object"));
-        check(&[Objects::OWN], Some("--python-allocators"));
-        check(&[Objects::OWN, Objects::MALLOC], Some("of those processes alone"));
     }
 }

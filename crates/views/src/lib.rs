@@ -19,6 +19,7 @@ pub mod json;
 pub mod junit;
 pub mod losses;
 pub mod messages;
+mod object_allocators;
 pub mod off;
 mod open_end;
 pub mod own;

@@ -21,9 +21,20 @@ impl FramesRead {
     pub const LAYOUT: FramesRead = FramesRead(6);
     /// The same, of a debug build.
     pub const DEBUG_BUILD: FramesRead = FramesRead(7);
+    /// Nobody knows: the interpreter is there, and no stack that was looked at had frames of it.
+    pub const UNTRIED: FramesRead = FramesRead(8);
 
-    const NAMES: [&'static str; 8] =
-        ["yes", "language", "version", "unloadable", "threads", "c_library", "layout", "debug_build"];
+    const NAMES: [&'static str; 9] = [
+        "yes",
+        "language",
+        "version",
+        "unloadable",
+        "threads",
+        "c_library",
+        "layout",
+        "debug_build",
+        "untried",
+    ];
 
     /// Its name in JSON; `None` for one that has none yet.
     pub fn name(self) -> Option<&'static str> {
@@ -39,6 +50,7 @@ mod tests {
     fn each_has_a_name() {
         assert_eq!(FramesRead::YES.name(), Some("yes"));
         assert_eq!(FramesRead::DEBUG_BUILD.name(), Some("debug_build"));
-        assert_eq!(FramesRead(8).name(), None);
+        assert_eq!(FramesRead::UNTRIED.name(), Some("untried"));
+        assert_eq!(FramesRead(9).name(), None);
     }
 }

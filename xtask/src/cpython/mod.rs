@@ -108,14 +108,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    match campaign(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
+    crate::programs::exit_code(campaign(&options))
 }
 
 fn campaign(options: &Options) -> Result<bool, String> {

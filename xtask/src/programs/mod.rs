@@ -99,14 +99,16 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         );
         return ExitCode::from(2);
     };
-    match campaign(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(campaign(&options))
+}
+
+/// The exit code of a campaign: whether nothing differed, or why it could not be run, which is printed.
+pub(crate) fn exit_code(outcome: Result<bool, String>) -> ExitCode {
+    let is_good = outcome.unwrap_or_else(|why| {
+        eprintln!("error: {why}");
+        false
+    });
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn campaign(options: &Options) -> Result<bool, String> {

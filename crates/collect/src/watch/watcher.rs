@@ -1,4 +1,4 @@
-//! Snapshots that are taken automatically: the collector looks at each recorded process now and then, and
+//! Snapshots that are taken automatically: a thread of the collector looks at each recorded process now and then, and
 //! writes what is live in it to a file next to the trace when a [`Trigger`] fires.
 //!
 //! `rss` and `live` fire once each time their size is reached from below nine tenths of it, `peak` at each
@@ -34,7 +34,7 @@ pub struct SnapshotPlan {
 }
 
 /// Watches the processes of a recording.
-pub struct Watch {
+pub(super) struct Watch {
     plan: SnapshotPlan,
     trace: PathBuf,
     memory_bytes: u64,
@@ -80,7 +80,7 @@ pub(super) struct State {
 
 impl Watch {
     /// Snapshots are written to the directory of `trace`. A trigger that is given twice is one.
-    pub fn new(mut plan: SnapshotPlan, trace: &Path) -> Watch {
+    pub(super) fn new(mut plan: SnapshotPlan, trace: &Path) -> Watch {
         plan.triggers.sort_unstable();
         plan.triggers.dedup();
         let (memory_bytes, last) = (memory_bytes(), Instant::now());
@@ -89,7 +89,7 @@ impl Watch {
     }
 
     /// What there is of it.
-    pub fn counts(&self) -> SnapshotCounts {
+    pub(super) fn counts(&self) -> SnapshotCounts {
         SnapshotCounts {
             taken: self.taken,
             files: self.files.iter().filter(|file| file.exists()).count() as u64,
@@ -97,8 +97,8 @@ impl Watch {
     }
 
     /// Looks at the processes of these sessions, if it is time.
-    pub fn look(&mut self, base: &Path, sessions: impl Iterator<Item = SessionKey>) {
-        if self.plan.triggers.is_empty() || self.last.elapsed() < INTERVAL {
+    pub(super) fn look(&mut self, base: &Path, sessions: impl Iterator<Item = SessionKey>) {
+        if self.last.elapsed() < INTERVAL {
             return;
         }
         self.last = Instant::now();

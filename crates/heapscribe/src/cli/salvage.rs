@@ -25,7 +25,7 @@ pub(crate) struct StackArgs {
     #[command(flatten)]
     salvage: SalvageArgs,
 
-    /// Show the interpreter's own frames, too, in stacks of Python code
+    /// Show the interpreter's own frames, too, in stacks of Python, JavaScript and PHP code
     #[arg(long)]
     native: bool,
 }

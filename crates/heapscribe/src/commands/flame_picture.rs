@@ -59,8 +59,9 @@ fn nothing_to_draw(args: &FlameArgs) -> Problem {
         Metric::Leaked => "no leaked blocks",
         Metric::Temporary => "no temporary blocks",
     };
+    let range = if args.range.is_any() { format!(" ({})", args.range.in_words()) } else { String::new() };
     Problem::new(
-        format!("nothing to draw: {} has {what}", args.trace.display()),
+        format!("nothing to draw: {} has {what}{range}", args.trace.display()),
         format!("see what it contains: heapscribe report {}", args.trace.display()),
     )
 }

@@ -11,17 +11,15 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
-use super::record_variables::variables;
+use super::record_variables::{command, compiler_switches, object_switches, of_runtimes, variables};
 use super::{output, record_always, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
-use crate::launch::runtime_switches;
 use crate::launch::{child, signals::Signals};
 use crate::message;
 use crate::record_summary;
-use heapscribe_collect::watch::Watch;
 use heapscribe_collect::{Drain, FilesPlan, Origin, Summary};
 use heapscribe_convert::memtrace::to::sample_rate;
 use heapscribe_convert::ring;
@@ -50,12 +48,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     // Another heap cannot be put under a sanitizer's.
     let is_alone = preload.libraries.is_empty();
     preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
-    if args.jit {
-        preload.variables.extend(runtime_switches::of_compilers());
-    }
-    if args.python_allocators {
-        preload.variables.push(runtime_switches::of_python());
-    }
+    preload.variables.extend(of_runtimes(args));
     let base = Base::create(args.session_dir.as_deref())?;
     let outcome = record(args, preload, &base);
     if !matches!(outcome, Ok(Recorded::Over(_))) {
@@ -114,7 +107,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Record
     let mut signals = Signals::take()?;
     // It says when the program was started, which it is about to be.
     let mut drain = drain_into(args, base, &output)?;
-    drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
+    drain.snapshot_at(args.retention.snapshots(), &output)?;
     if let Some(plan) = args.retention.memory_map() {
         drain.memory_map(&plan);
     }
@@ -123,7 +116,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Record
         drain.keep_killed();
     }
     let started_mono_ns = monotonic_ns();
-    let mut child = match child::start(&args.command, &preload) {
+    let mut child = match child::start(&command(args), &preload) {
         Ok(child) => child,
         Err(failure) => {
             let _ = std::fs::remove_file(&output);
@@ -317,12 +310,10 @@ fn note_start(args: &RecordArgs, output: &Path) {
     if args.quiet {
         return;
     }
-    if args.jit {
-        message::note(&runtime_switches::in_words());
+    if let Some(switches) = compiler_switches(args) {
+        message::note(&switches.in_words());
     }
-    if args.python_allocators {
-        message::note("set for Python: PYTHONMALLOC=malloc");
-    }
+    object_switches(args).for_each(|switch| message::note(&switch.in_words()));
     message::note(&format!("recording into {}", output.display()));
 }
 

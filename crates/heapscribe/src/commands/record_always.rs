@@ -10,10 +10,10 @@ use heapscribe_units::counted;
 use heapscribe_wire::plan::Plan;
 
 use super::agent_rate::{FIRST_MEAN_BYTES, plan};
-use super::record_variables::variables;
+use super::record_variables::{command, of_runtimes, variables};
 use crate::cli::RecordArgs;
+use crate::launch::child;
 use crate::launch::preload::{self, Preload};
-use crate::launch::{child, runtime_switches};
 use crate::message;
 
 /// What ended processes may leave while there is no agent: it is memory that others need.
@@ -21,12 +21,13 @@ const LEFT_BYTES_MAX: u64 = 64 << 20;
 
 /// Becomes the program.
 pub(super) fn run(args: &RecordArgs) -> Result<ExitCode> {
-    let preload = prepared(args).unwrap_or_else(|e| {
+    let prepared = prepared(args).map(|preload| (command(args), preload));
+    let (command, preload) = prepared.unwrap_or_else(|e| {
         // Whoever starts a service wants the service.
         message::warning(&format!("{e:#}; the program runs, and is not recorded"));
-        Preload::default()
+        (args.command.as_slice().into(), Preload::default())
     });
-    let failure = child::become_program(&args.command, &preload);
+    let failure = child::become_program(&command, &preload);
     message::error(&failure.error);
     Ok(ExitCode::from(failure.exit_code))
 }
@@ -40,12 +41,7 @@ fn prepared(args: &RecordArgs) -> Result<Preload> {
     let mut preload = Preload::default();
     preload.libraries.push(preload::before_sanitizers(recorder));
     preload.variables.extend(variables(args, &base));
-    if args.jit {
-        preload.variables.extend(runtime_switches::of_compilers());
-    }
-    if args.python_allocators {
-        preload.variables.push(runtime_switches::of_python());
-    }
+    preload.variables.extend(of_runtimes(args));
     if !args.quiet {
         message::note("recorded by samples; windows are written by: heapscribe agent --all -o DIR");
     }

@@ -141,3 +141,48 @@ fn a_leak_is_named_by_its_line() {
     native.recorded();
     assert!(interpreted_blocks(&native.trace()).is_empty());
 }
+
+/// What a report says of a PHP's blocks: the word in JSON, and the first screen.
+fn reported_blocks(run: &Run<'_>) -> (u64, String, String) {
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let json = Report::of(&run.trace()).json;
+    let of_php = json["interpreters"].as_array().into_iter().flatten().find(|of| of["language"] == "php");
+    let said = of_php.map_or("no PHP", |of| of["objects"].as_str().unwrap_or("null")).to_owned();
+    (json["allocations"].as_u64().unwrap(), said, run.report(&[]).replace('\n', " "))
+}
+
+/// Strings of 1,000 bytes, which PHP has in a heap of its own: 5,000 more of them are 5,000 more blocks or none. A script
+/// as small as this makes no recorded call of its own without the option.
+#[test]
+fn blocks_of_scripts_are_recorded_when_that_is_asked_for() {
+    if !has_php() {
+        return;
+    }
+    let place = Place::new();
+    let blocks = |shell: bool, options: &[&str], strings: u32| {
+        let script =
+            format!("$kept = []; for ($i = 0; $i < {strings}; $i++) $kept[] = str_repeat('x', 1000);");
+        let run = match shell {
+            true => Run::new(&place, "sh").args(["-c", "php -r \"$1\"; :", "sh", &script]),
+            false => Run::new(&place, PHP).args(["-r", &script]),
+        };
+        reported_blocks(&run.options(options))
+    };
+    for (options, more, objects, words) in [
+        (
+            &["--php-allocators"][..],
+            5_000..5_100,
+            "malloc",
+            "Each block of PHP's scripts is a block of the heap",
+        ),
+        (&[], 0..100, "own", "in a heap of PHP's own, and not recorded: `record --php-allocators`"),
+    ] {
+        for shell in [false, true] {
+            let [few, many] = [0, 5_000].map(|strings| blocks(shell, options, strings));
+            assert!(more.contains(&(many.0 - few.0)), "{options:?}: {few:?} {many:?}");
+            assert_eq!([&few.1, &many.1], [objects; 2], "{options:?}");
+            assert!(few.2.contains(words) && many.2.contains(words), "{} {}", few.2, many.2);
+        }
+    }
+}

@@ -85,4 +85,10 @@ fn nothing_to_draw_is_said() {
     exit code 1
     ");
     assert!(!place.path("out.svg").exists());
+    let of_range = place.failure("flame run.hst -o out.svg --born-in 0%..100% --live-at 100%");
+    insta::assert_snapshot!(of_range, @r"
+    error: nothing to draw: run.hst has no allocations (allocated in 0 %..100 %, live at 100 %)
+    hint: see what it contains: heapscribe report run.hst
+    exit code 1
+    ");
 }

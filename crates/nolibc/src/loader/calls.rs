@@ -1,7 +1,7 @@
 //! A module's calls of one function of another module, by its slots: where they lead, and how to have them lead elsewhere.
 #![allow(unsafe_code)]
 
-use super::elf::{Headers, PF_W, PT_DYNAMIC, PT_GNU_RELRO};
+use super::elf::{Headers, PT_DYNAMIC, PT_GNU_RELRO};
 use super::module_text::ModuleText;
 use super::rebind::write;
 use super::relocations::Slots;
@@ -65,7 +65,5 @@ unsafe fn slots<'a>(headers: Headers<'a>, name: &'a [u8]) -> impl Iterator<Item 
     let slots = dynamic.map(|dynamic| unsafe { Slots::of(dynamic.start, headers.bias) });
     let addresses =
         slots.into_iter().flatten().filter(move |slot| slot.name == name).map(|slot| slot.address);
-    addresses.filter(move |address| {
-        address.is_multiple_of(size_of::<usize>()) && headers.segment(*address, PF_W).is_some()
-    })
+    addresses.filter(move |address| headers.has_writable_word(*address))
 }

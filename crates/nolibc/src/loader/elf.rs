@@ -15,7 +15,7 @@ pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 /// Segment flag: may be executed.
 pub(super) const PF_X: u32 = 1;
 /// Segment flag: may be written.
-pub(super) const PF_W: u32 = 2;
+const PF_W: u32 = 2;
 /// Segment flag: may be read.
 pub(super) const PF_R: u32 = 4;
 
@@ -163,5 +163,10 @@ impl Headers<'_> {
     pub(super) fn segment(&self, address: usize, flags: u32) -> Option<Range<usize>> {
         let fits = self.table.iter().filter(|h| h.kind == PT_LOAD && h.flags & flags == flags);
         fits.filter_map(|h| self.range(h)).find(|r| r.contains(&address))
+    }
+
+    /// Whether an aligned word at `address` is in a segment that could be written when the module was bound.
+    pub(super) fn has_writable_word(&self, address: usize) -> bool {
+        address.is_multiple_of(size_of::<usize>()) && self.segment(address, PF_W).is_some()
     }
 }

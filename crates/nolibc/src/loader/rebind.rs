@@ -18,7 +18,7 @@
 use core::ffi::{c_int, c_void};
 use core::ops::Range;
 
-use super::elf::{Headers, PF_W, PT_DYNAMIC, PT_GNU_RELRO};
+use super::elf::{Headers, PT_DYNAMIC, PT_GNU_RELRO};
 use super::lookup::Loader;
 use super::relocations::Slots;
 use crate::sys;
@@ -99,11 +99,8 @@ unsafe fn rebind_module(headers: &Headers<'_>, work: &Work<'_>) -> Option<()> {
     // SAFETY: loaded.
     for slot in unsafe { Slots::of(dynamic, headers.bias) } {
         let address = slot.address;
-        if !address.is_multiple_of(size_of::<usize>()) {
-            continue;
-        }
         let mut functions = work.functions.iter().filter(|function| function.name == slot.name).peekable();
-        if functions.peek().is_none() || headers.segment(address, PF_W).is_none() {
+        if functions.peek().is_none() || !headers.has_writable_word(address) {
             continue;
         }
         // SAFETY: loaded: an aligned word of a segment that can be written.

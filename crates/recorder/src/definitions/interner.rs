@@ -67,7 +67,7 @@ impl Interner {
     }
 
     /// The number of a path that is known, though no call may have been made by it.
-    fn find_node(&self, path: PathHash) -> Option<StackId> {
+    pub(crate) fn find_node(&self, path: PathHash) -> Option<StackId> {
         number(self.nodes.get(path))
     }
 

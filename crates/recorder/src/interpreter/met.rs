@@ -19,8 +19,8 @@ const LANGUAGES: usize = 8;
 const IS_MET: u32 = 1 << 31;
 
 static MET: [AtomicU32; LANGUAGES] = [const { AtomicU32::new(0) }; LANGUAGES];
-/// What the environment says of CPython's objects: an [`ObjectAllocator`].
-static PYTHONS_OBJECTS: AtomicU8 = AtomicU8::new(0);
+/// What the environment says of each language's objects: an [`ObjectAllocator`].
+static OBJECTS: [AtomicU8; LANGUAGES] = [const { AtomicU8::new(0) }; LANGUAGES];
 /// How often a word of these has changed.
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 
@@ -28,19 +28,19 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug, Default)]
 pub(crate) struct Defined(AtomicU32);
 
-/// Notes the value of PYTHONMALLOC.
-pub(crate) fn note_python_malloc(variable: Option<&[u8]>) {
-    PYTHONS_OBJECTS.store(ObjectAllocator::of_python(variable).0, Ordering::Relaxed);
+/// Notes where interpreters of a language have their objects, as the environment says.
+pub(crate) fn note_objects(language: Language, objects: ObjectAllocator) {
+    if let Some(place) = OBJECTS.get(usize::from(language.0)) {
+        place.store(objects.0, Ordering::Relaxed);
+    }
 }
 
 /// Notes an interpreter, or that its frames are read from now on, or not.
 pub(super) fn note(language: Language, version: u32, frames: FramesRead) {
-    let objects = match language {
-        Language::PYTHON => PYTHONS_OBJECTS.load(Ordering::Relaxed),
-        _ => ObjectAllocator::UNKNOWN.0,
-    };
-    let word = IS_MET | u32::from(objects & 15) << 24 | (version & 0xffff) << 8 | u32::from(frames.0);
-    let Some(place) = MET.get(usize::from(language.0)) else { return };
+    let index = usize::from(language.0);
+    let Some((place, objects)) = MET.get(index).zip(OBJECTS.get(index)) else { return };
+    let objects = u32::from(objects.load(Ordering::Relaxed) & 15);
+    let word = IS_MET | objects << 24 | (version & 0xffff) << 8 | u32::from(frames.0);
     if place.swap(word, Ordering::AcqRel) != word {
         CHANGES.fetch_add(1, Ordering::AcqRel);
     }

@@ -5,6 +5,7 @@ use core::ffi::CStr;
 
 use heapscribe_nolibc::environment;
 use heapscribe_nolibc::sys::{self, Errno, File, Open};
+use heapscribe_wire::object_allocator::{self, ObjectAllocator};
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
@@ -19,16 +20,17 @@ pub(super) fn find_base() -> Result<(), Refusal> {
         return Err(Refusal::Privileged);
     }
     const NAME: &CStr = c"HEAPSCRIBE_SESSION";
-    const PYTHON_MALLOC: &CStr = c"PYTHONMALLOC";
     // SAFETY: only the thread that makes the session is here, and it uses the room for nothing else now.
     let room = unsafe { scratch() };
     let known = environment::known(NAME);
-    // Where libc has started it has all of the environment.
-    let python_malloc = match known {
-        Some(_) => environment::known(PYTHON_MALLOC),
-        None => environment::initial(PYTHON_MALLOC, room),
-    };
-    met::note_python_malloc(python_malloc);
+    for (language, name) in object_allocator::VARIABLES {
+        // Where libc has started it has all of the environment.
+        let value = match known {
+            Some(_) => environment::known(name),
+            None => environment::initial(name, room),
+        };
+        met::note_objects(language, ObjectAllocator::of(language, value));
+    }
     let value = known.or_else(|| environment::initial(NAME, room));
     if value.is_some_and(session_path::set_base) { Ok(()) } else { Err(Refusal::NotAsked) }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod c_path;
 pub(crate) mod clock;
+pub(crate) mod entry_table;
 pub(crate) mod inherited_head;
 pub(crate) mod lock;
 pub(crate) mod map_count;

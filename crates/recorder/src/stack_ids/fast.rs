@@ -30,22 +30,6 @@ pub(super) unsafe fn native_number(caller: &Caller<'_>) -> StackId {
     }
 }
 
-/// The same, when it is not the cached stack. What is returned is small, since this is called on the program's stack.
-///
-/// # Safety
-/// * As of [`native_number`], and `looked` is what was found there.
-#[inline(never)]
-unsafe fn number_apart(looked: Result<NativeStack, Option<Looked>>, caller: &Caller<'_>) -> StackId {
-    // SAFETY: the registers are the caller's, which is active.
-    unsafe {
-        match looked {
-            Ok(stack) => verified(stack, caller),
-            Err(looked) => capture::<true>(looked, caller),
-        }
-    }
-    .id()
-}
-
 /// The native stack. Not `NUMBERED`, it need not have a number: where interpreted frames stand in it, that of both is
 /// wanted and no other.
 ///
@@ -57,8 +41,46 @@ pub(super) unsafe fn native<const NUMBERED: bool>(caller: &Caller<'_>) -> Native
     unsafe {
         match look_up::<NUMBERED>(caller) {
             Ok(stack) if caller.session.verify_every == 0 => Native::Usual(stack),
+            looked => native_apart::<NUMBERED>(looked, caller),
+        }
+    }
+}
+
+/// What a look at the cached stack gives.
+type LookedUp = Result<NativeStack, Option<Looked>>;
+
+/// The number, apart from what is usual. It is small, so that hooks take no more of the program's stack: with the whole
+/// of it a first call took 3,744 bytes.
+///
+/// # Safety
+/// * As of [`captured`].
+#[inline(never)]
+unsafe fn number_apart(looked: LookedUp, caller: &Caller<'_>) -> StackId {
+    // SAFETY: as the caller says.
+    unsafe { captured::<true>(looked, caller) }.id()
+}
+
+/// The native stack, apart from what is usual.
+///
+/// # Safety
+/// * As of [`captured`].
+#[inline(never)]
+unsafe fn native_apart<const NUMBERED: bool>(looked: LookedUp, caller: &Caller<'_>) -> Native {
+    // SAFETY: as the caller says.
+    unsafe { captured::<NUMBERED>(looked, caller) }
+}
+
+/// The stack that was found, checked, or the one that is walked.
+///
+/// # Safety
+/// * The caller's registers are those of the hook's caller, which is still active, and `looked` is what was found there.
+#[inline(always)]
+unsafe fn captured<const NUMBERED: bool>(looked: LookedUp, caller: &Caller<'_>) -> Native {
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe {
+        match looked {
             Ok(stack) => verified(stack, caller),
-            Err(looked) => captured::<NUMBERED>(looked, caller),
+            Err(looked) => capture::<NUMBERED>(looked, caller),
         }
     }
 }
@@ -99,7 +121,7 @@ struct Looked {
 /// # Safety
 /// * The caller's registers are those of the hook's caller, which is still active.
 #[inline(always)]
-unsafe fn look_up<const NUMBERED: bool>(caller: &Caller<'_>) -> Result<NativeStack, Option<Looked>> {
+unsafe fn look_up<const NUMBERED: bool>(caller: &Caller<'_>) -> LookedUp {
     let Caller { registers, thread, session, epoch } = *caller;
     let stack = thread.stack.get().filter(|stack| stack.contains(registers.sp)).ok_or(None)?;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
@@ -149,16 +171,6 @@ unsafe fn capture<const NUMBERED: bool>(looked: Option<Looked>, caller: &Caller<
     }
 }
 
-/// The same, apart from what is usual.
-///
-/// # Safety
-/// * As of [`capture`].
-#[inline(never)]
-unsafe fn captured<const NUMBERED: bool>(looked: Option<Looked>, caller: &Caller<'_>) -> Native {
-    // SAFETY: as the caller says.
-    unsafe { capture::<NUMBERED>(looked, caller) }
-}
-
 /// The stack that was found, when it is right, or no check of it is due; else the right one.
 ///
 /// # Safety
@@ -171,8 +183,7 @@ unsafe fn verified(found: NativeStack, caller: &Caller<'_>) -> Native {
     // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable to its end; one hook at a
     // time uses the cached stacks.
     unsafe {
-        let is_confirmed =
-            verify::is_confirmed(&capture, stack, &mut *caller.thread.stacks.get(), found.hash);
+        let is_confirmed = verify::is_confirmed(&capture, stack, &mut *caller.thread.stacks.get(), found);
         if is_confirmed { Native::Usual(found) } else { capture_slow(capture) }
     }
 }
@@ -222,7 +233,7 @@ unsafe fn walk_own<const NUMBERED: bool>(
     }
     capture.count_cut(stacks.own.cut());
     // SAFETY: the registers are the caller's, on `stack`, which is readable.
-    unsafe { verify::is_confirmed(capture, stack, stacks, found.hash) }.then_some(found)
+    unsafe { verify::is_confirmed(capture, stack, stacks, found) }.then_some(found)
 }
 
 /// The number of a new stack, which was just walked. `None` when the generation has changed since before the walk.

@@ -104,7 +104,7 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
         Err(frames_max) => return unsafe { walk_uncached(capture, found, frames_max) }.map(Native::Unusual),
     };
     // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-    match unsafe { verify::is_confirmed(capture, stack, stacks, native.hash) } {
+    match unsafe { verify::is_confirmed(capture, stack, stacks, native) } {
         // No walk that is cached has a signal's frame.
         true if index == Index::Own => Some(Native::Usual(native)),
         true => Some(Native::Unusual(native)),

@@ -5,12 +5,15 @@
 
 use core::sync::atomic::Ordering;
 
+use heapscribe_wire::ids::StackId;
+
 use super::capture::{Capture, Silent, cut};
+use super::native::NativeStack;
 use crate::definitions::UncachedPath;
 use crate::state::{CachedStacks, Session, Thread};
-use crate::unwind::{PathHash, StackRange, Unwinder};
+use crate::unwind::{StackRange, Unwinder};
 
-/// Whether the path that a capture has found is right, or no check of it is due.
+/// Whether what a capture has found is right, or no check of it is due.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
@@ -20,12 +23,12 @@ pub(super) unsafe fn is_confirmed(
     capture: &Capture<'_>,
     stack: StackRange,
     stacks: &mut CachedStacks,
-    path: PathHash,
+    found: NativeStack,
 ) -> bool {
     // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk reads.
     capture.session.verify_every == 0
         || !is_due(capture.thread, capture.session)
-        || unsafe { is_right(capture, stack, stacks, path) }
+        || unsafe { is_right(capture, stack, stacks, found) }
 }
 
 #[cold]
@@ -35,7 +38,8 @@ fn is_due(thread: &Thread, session: &Session) -> bool {
     count.is_multiple_of(session.verify_every)
 }
 
-/// Whether a walk from the beginning finds the same path.
+/// Whether a walk from the beginning finds the same path, and that has the same number. A stack without a number - it was
+/// not asked for, or there was no room for its definition - has the path alone to compare.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
@@ -45,14 +49,19 @@ unsafe fn is_right(
     capture: &Capture<'_>,
     stack: StackRange,
     stacks: &mut CachedStacks,
-    path: PathHash,
+    found: NativeStack,
 ) -> bool {
     let Capture { registers, session, unwinder, .. } = *capture;
     let unwinder = Unwinder { cache: None, ..unwinder };
     // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk reads.
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
-    let found = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
-    let is_right = UncachedPath::new(found, stacks.hashes, cut(walk.end)).hash() == path;
+    let walked = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
+    let path = UncachedPath::new(walked, stacks.hashes, cut(walk.end)).hash();
+    // A table that another thread replaces this instant reads as empty: looked up again under the lock.
+    let number = || session.interner.find_node(path);
+    let is_numbered =
+        || number().or_else(|| session.lock.hold().and_then(|_held| number())) == Some(found.id);
+    let is_right = path == found.hash && (found.id == StackId::UNKNOWN || is_numbered());
     session.head.stacks_verified.fetch_add(1, Ordering::Relaxed);
     if !is_right {
         session.head.stacks_different.fetch_add(1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use super::report::Report;
 use super::stack_list::WIDTH;
 use super::{Out, bounds, chart, estimate, heading, losses, ring, tables};
 use crate::coverage::{Explained, UnseenHeap};
-use crate::interpreters;
+use crate::object_allocators;
 use crate::open_end::OpenEnd;
 use crate::own::{Folded, Merged, NO_FILE, OwnCallers};
 
@@ -123,7 +123,7 @@ impl Brief<'_> {
             });
             text.push(format!("{} processes{highest}.", count(answer.processes.len() as u64)));
         }
-        text.extend(interpreters::python_objects(answer).map(str::to_owned));
+        text.extend(object_allocators::sentences(answer).map(str::to_owned));
         let is_open = [peak.bounds, left.bounds].into_iter().flatten().any(|bounds| !bounds.is_exact());
         let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
         if (is_open || is_part_estimated || was_off) && !crate::losses::causes(answer).is_empty() {

@@ -1,6 +1,6 @@
 //! The stacks that an events block has used so far, each with the size of its last block.
 
-/// The decoder's side: the stacks of an events block, numbered from 1 in the order of their first use.
+/// The stacks of an events block, numbered from 1 in the order of their first use.
 #[derive(Debug, Default)]
 pub(super) struct StackTable {
     all: Vec<Stack>,
@@ -43,21 +43,20 @@ const MASK: usize = PLACES - 1;
 /// Stacks that may be added, so that the table never fills up, and each number has 16 bits.
 pub(super) const STACKS_MAX: u32 = PLACES as u32 / 4 * 3;
 
-/// The encoder's side: from a stack to its number and last size, the inverse of [`StackTable`].
+/// The encoder's side: from a stack to its number in the [`StackTable`] of the decoder, and its last size.
 ///
 /// Numbers and stacks are apart, since a chunk uses few of so many places: with both in 24 bytes a place each look was a
 /// miss of the cache, a third of what it took to encode.
 pub(super) struct StackNumbers {
     /// The number of a stack, by its hash; 0: none.
     numbers: Box<[u16; PLACES]>,
-    /// By number, from 1.
-    all: Vec<Stack>,
-    last_new: u32,
+    /// What the decoder will have.
+    table: StackTable,
 }
 
 impl Default for StackNumbers {
     fn default() -> Self {
-        StackNumbers { numbers: Box::new([0; PLACES]), all: Vec::new(), last_new: 0 }
+        StackNumbers { numbers: Box::new([0; PLACES]), table: StackTable::default() }
     }
 }
 
@@ -75,38 +74,29 @@ impl StackNumbers {
     /// Removes all.
     pub(super) fn clear(&mut self) {
         self.numbers.fill(0);
-        self.all.clear();
-        self.last_new = 0;
+        self.table.clear();
     }
 
     /// How many stacks there are.
     pub(super) fn len(&self) -> u32 {
-        self.all.len() as u32
+        self.table.all.len() as u32
     }
 
     /// The number of a stack; one that is new gets it now.
     #[inline(always)]
     pub(super) fn number(&mut self, stack: u32) -> Numbered<'_> {
+        let StackNumbers { numbers, table } = self;
         let mut at = (stack.wrapping_mul(0x9e37_79b1) >> 17) as usize;
-        loop {
-            let place = &mut self.numbers[at & MASK];
-            let index = usize::from(place.wrapping_sub(1));
-            match self.all.get(index) {
-                Some(known) if known.stack != stack => at += 1,
-                Some(_) => {
-                    let number = *place;
-                    return Numbered { number, size_bytes: &mut self.all[index].size_bytes, new: None };
-                }
-                None => {
-                    self.all.push(Stack { stack, size_bytes: 0 });
-                    let number = self.all.len() as u16;
-                    *place = number;
-                    let distance = i64::from(stack) - i64::from(self.last_new);
-                    self.last_new = stack;
-                    let size_bytes = &mut self.all[usize::from(number) - 1].size_bytes;
-                    return Numbered { number, size_bytes, new: Some(distance) };
-                }
-            }
+        while table.get(u64::from(numbers[at & MASK])).is_some_and(|known| known.stack != stack) {
+            at += 1;
         }
+        let number = &mut numbers[at & MASK];
+        let new = (*number == 0).then(|| {
+            let distance = i64::from(stack) - i64::from(table.last_new);
+            table.add(distance);
+            *number = table.all.len() as u16;
+            distance
+        });
+        Numbered { number: *number, size_bytes: &mut table.all[usize::from(*number) - 1].size_bytes, new }
     }
 }

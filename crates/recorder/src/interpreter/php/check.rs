@@ -103,7 +103,8 @@ pub(in crate::interpreter) fn meet(text: &ModuleText, loader: &Loader) {
         Ok(candidate) => {
             // SAFETY: this thread has set CHECKING.
             unsafe { *PHP.0.get() = candidate };
-            CANDIDATE
+            // With a heap of its own it may make no recorded call at all while it runs a script.
+            candidate.note(FramesRead::UNTRIED, CANDIDATE)
         }
         Err(frames) => Php::NONE.note(frames, REFUSED),
     };
