@@ -90,12 +90,13 @@ pub(crate) struct RecordArgs {
     pub(crate) always: bool,
 
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
-    /// Node.js leaves isolate-*.log files in its working directory, one for each of its threads that run JavaScript, and
-    /// all leave /tmp/perf-PID.map
+    /// Node.js leaves isolate-*.log files in its working directory
     ///
-    /// Options of a CMD that is `java` are put before its arguments. A JVM that another program starts takes them from
-    /// JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error; one that such a `java` starts
-    /// has none.
+    /// Node.js leaves one such file for each of its threads that run JavaScript, and as Java /tmp/perf-PID.map. Where no
+    /// file can be made in the working directory nothing is set for it: its log would go to its standard output. Options
+    /// of a CMD that is `java` are put before its arguments. A JVM that another
+    /// program starts takes them from JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error;
+    /// one that such a `java` starts has none.
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 

@@ -17,7 +17,7 @@ const JVM_OPTIONS: [&str; 4] = [
 /// The variable that a JVM takes options from. It writes on its standard error that it has done so.
 const JVM_VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 /// Options that Node.js takes from a variable, silently. With these V8 writes a log, for which the variable takes no other
-/// place than the working directory.
+/// place than the working directory; where it cannot write that, it writes it to the program's standard output.
 const NODE: (&str, &str) = ("NODE_OPTIONS", "--perf-basic-prof --interpreted-frames-native-stack");
 /// A variable that is a switch itself.
 const DOTNET: (&str, &str) = ("DOTNET_PerfMapEnabled", "1");
@@ -28,16 +28,15 @@ pub(crate) struct CompilerSwitches {
     /// Whether the command is a JVM, so that its options can be arguments and its standard error stays as it is. JVMs
     /// that it starts then have none.
     is_jvm: bool,
-    /// Whether Node.js is told: where V8 cannot write its log into the working directory, it writes it to the program's
-    /// standard output.
-    has_node: bool,
+    /// Whether V8 can write its log where the command starts.
+    has_room: bool,
 }
 
 impl CompilerSwitches {
     pub(crate) fn of(command: &[OsString]) -> CompilerSwitches {
         let program = command.first().and_then(|program| Path::new(program).file_name());
         let is_jvm = program.is_some_and(|name| name == "java");
-        CompilerSwitches { is_jvm, has_node: takes_files(Path::new(".")) }
+        CompilerSwitches { is_jvm, has_room: takes_files(Path::new(".")) }
     }
 
     /// The variables to set, with what they have already.
@@ -51,8 +50,9 @@ impl CompilerSwitches {
             (name, value)
         };
         let jvm = (!self.is_jvm).then(|| added(JVM_VARIABLE, &JVM_OPTIONS.join(" ")));
-        let node = self.has_node.then(|| added(NODE.0, NODE.1));
-        [(DOTNET.0, OsString::from(DOTNET.1))].into_iter().chain(node).chain(jvm).collect()
+        let node = self.has_room.then(|| added(NODE.0, NODE.1));
+        let dotnet = (DOTNET.0, OsString::from(DOTNET.1));
+        node.into_iter().chain([dotnet]).chain(jvm).collect()
     }
 
     /// The command with the options that are arguments: before its own, which count when they are others.
@@ -70,15 +70,13 @@ impl CompilerSwitches {
             false => format!("{JVM_VARIABLE}={}", JVM_OPTIONS.join(" ")),
         };
         let [node, dotnet] = [NODE, DOTNET].map(|(name, value)| format!("{name}={value}"));
-        let node = match self.has_node {
-            true => node,
-            false => {
-                "nothing for Node.js, whose log would go to its output: no file can be made in the working \
-                      directory"
-                    .to_owned()
-            }
-        };
-        format!("set for runtimes with a compiler: {jvm}; {dotnet}; {node}")
+        if self.has_room {
+            return format!("set for runtimes with a compiler: {node}; {jvm}; {dotnet}");
+        }
+        format!(
+            "set for runtimes with a compiler: {jvm}; {dotnet}; nothing for Node.js, whose log would go to its output: \
+             no file can be made in the working directory"
+        )
     }
 }
 
@@ -136,15 +134,14 @@ mod tests {
             check(command, true, command);
         }
     }
+
     #[test]
-    fn node_is_told_where_its_log_can_be_written() {
-        let check = |has_node| {
-            let switches = CompilerSwitches { is_jvm: false, has_node };
+    fn nodes_switch_is_set_where_its_log_can_be_written() {
+        for has_room in [true, false] {
+            let switches = CompilerSwitches { is_jvm: false, has_room };
             let is_set = switches.variables().iter().any(|(name, _)| *name == NODE.0);
-            assert_eq!((is_set, switches.in_words().contains("nothing for Node.js")), (has_node, !has_node));
-        };
-        check(true);
-        check(false);
+            assert_eq!((is_set, switches.in_words().contains(NODE.1)), (has_room, has_room));
+        }
     }
 
     #[test]

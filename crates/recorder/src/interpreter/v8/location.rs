@@ -29,6 +29,9 @@ impl Location {
         kernel: Kernel,
         running: Running,
     ) -> Location {
+        if running.kind == Kind::Builtin {
+            return Location { is_read: true, ..Location::default() };
+        }
         let code = code_of(Heap { read: kernel, layout: heap.layout }, running);
         if let Some(bytecode) = bytecode_of(heap, kernel, running, code) {
             return Location { position: bytecode.position(heap, encoding), ..Location::default() };

@@ -20,8 +20,8 @@ use heapscribe_wire::limits::LINE_BITS;
 const FRAMES: usize = 1 << 18;
 const CODES: usize = 1 << 16;
 /// Captures in which a line is looked for that could not be read: the collector, which moves things meanwhile, makes some
-/// dozens.
-const TRIES: u64 = 256;
+/// hundreds.
+const TRIES: u64 = 1024;
 /// In place of a frame: there are no more that are inlined.
 const END: u64 = u64::MAX;
 

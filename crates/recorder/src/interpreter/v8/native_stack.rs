@@ -104,8 +104,9 @@ impl NativeStack<'_> {
         match heap.shared(Self::word(pointer, FUNCTION)) {
             None => None,
             Some(_) if is_interpreter(self.kernel, pc) => Some(Kind::Interpreted),
-            Some(_) if is_text && !makes_frame(self.kernel, pc) => Some(Kind::Native),
-            Some(_) => Some(Kind::Compiled),
+            Some(_) if !is_text => Some(Kind::Compiled),
+            Some(_) if makes_frame(self.kernel, pc) => Some(Kind::Builtin),
+            Some(_) => Some(Kind::Native),
         }
     }
 

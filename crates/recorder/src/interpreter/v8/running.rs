@@ -5,11 +5,13 @@
 pub(crate) enum Kind {
     /// V8's interpreter: the frame has the bytecode that it is at.
     Interpreted,
-    /// Code that was compiled, or a builtin function.
+    /// Code that was compiled.
     #[default]
     Compiled,
     /// No frame of JavaScript.
     Native,
+    /// A builtin function, which has no source; or the interpreter's entry, before the first bytecode of a function.
+    Builtin,
 }
 
 impl Kind {
@@ -23,6 +25,7 @@ impl Kind {
             1 => Some(Kind::Interpreted),
             2 => Some(Kind::Compiled),
             3 => Some(Kind::Native),
+            4 => Some(Kind::Builtin),
             _ => None,
         }
     }
