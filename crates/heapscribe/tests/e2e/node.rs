@@ -112,6 +112,28 @@ fn optimized_code_has_the_lines_that_v8_has() {
     }
 }
 
+/// Functions that were made where others were forgotten had the names of these, of `new Function` 52 of 8,000 and more.
+#[test]
+fn forgotten_functions_do_not_name_those_in_their_place() {
+    if !has_node() {
+        return;
+    }
+    let place = Place::new();
+    let run = recorded(&place, &["node_fresh.js", "8000"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let mut named = 0;
+    for (size, frames) in interpreted_blocks(&run.trace()) {
+        let Some(index) = size.checked_sub(40_011).filter(|rest| rest % 6 == 0).map(|rest| rest / 6) else {
+            continue;
+        };
+        let fresh = frames.iter().map(|frame| &frame.0).find(|name| name.starts_with("fresh"));
+        assert!(fresh.is_none_or(|name| *name == format!("fresh{index}")), "{fresh:?} is fresh{index}");
+        named += usize::from(fresh.is_some());
+    }
+    assert!(named > 7000, "{named} blocks of such functions");
+}
+
 /// A function that keeps what it was sent is named on the first screen, and in the flame graph: without a switch.
 #[test]
 fn a_leak_is_named_by_its_line() {

@@ -36,11 +36,16 @@ pub(super) const INDIRECT_BYTECODES: usize = 8;
 pub(super) const SCRIPT_SOURCE: usize = 8;
 pub(super) const SCRIPT_NAME: usize = 16;
 pub(super) const SCRIPT_FIRST_LINE: usize = 24;
+/// Its number, which no other script of the process ever has.
+pub(super) const SCRIPT_ID: usize = 64;
+/// In what a function shares with its closures, behind its script: the word whose upper half is the number of the function in
+/// that.
+pub(super) const LITERAL_BEHIND_SCRIPT: usize = 16;
 /// In a script that was evaluated: what the function that did so shares with its closures. The position follows.
 pub(super) const SCRIPT_EVALUATED_BY: usize = 72;
 
 /// Constants that are the same in all builds whose frames are read.
-const EXPECTED: [(&[u8], usize); 19] = [
+const EXPECTED: [(&[u8], usize); 20] = [
     (b"off_fp_context", 0usize.wrapping_sub(CONTEXT)),
     (b"off_fp_function", 0usize.wrapping_sub(FUNCTION)),
     (b"off_fp_bytecode_array", 0usize.wrapping_sub(BYTECODE_ARRAY)),
@@ -59,6 +64,8 @@ const EXPECTED: [(&[u8], usize); 19] = [
     (b"class_FixedArray__data__uintptr_t", ARRAY_BYTES),
     (b"class_Script__source__Object", SCRIPT_SOURCE),
     (b"class_Script__name__Object", SCRIPT_NAME),
+    // The number is between these two.
+    (b"class_Script__line_ends__Object", SCRIPT_ID - 8),
     (b"class_Script__eval_from_position__SMI", SCRIPT_EVALUATED_BY + 8),
     (b"ConsStringTag", 1),
 ];
