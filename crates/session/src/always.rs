@@ -42,7 +42,7 @@ pub fn base(asked: Option<&Path>, plan: &Plan) -> Result<Base> {
         }
     }
     let what = format!("cannot create the session directory ({})", reasons.join("; "));
-    Err(Problem::new(what, "choose a directory with at least 16 MiB of free space: --session-dir DIR").into())
+    Err(Problem::new(what, base_directory::CHOOSE).into())
 }
 
 /// The one that is there, or a new one. A recorder of another version would not understand its plan.

@@ -24,6 +24,10 @@ const ROOM_BYTES_MIN: u64 = 16 << 20;
 /// Docker gives /dev/shm 64 MiB.
 const ROOM_BYTES_WANTED: u64 = 256 << 20;
 
+/// What helps where no directory of sessions can be made.
+pub(crate) const CHOOSE: &str =
+    "name a directory that you can write to, with at least 16 MiB of free space: --session-dir DIR";
+
 /// A base directory of ours, private to this user.
 pub struct Base {
     path: PathBuf,
@@ -34,8 +38,9 @@ impl Base {
     /// is missing or small.
     pub fn create(asked: Option<&Path>) -> Result<Base> {
         let Some(asked) = asked else { return Base::anywhere(Path::new(SESSION_DIR)) };
-        let base =
-            Base::below(asked).with_context(|| format!("cannot create a session in {}", asked.display()))?;
+        let base = Base::below(asked).map_err(|e| {
+            Problem::new(format!("cannot create the session directory: {}: {e}", asked.display()), CHOOSE)
+        })?;
         if let Some(room) = room_bytes(asked).filter(|room| *room < ROOM_BYTES_MIN) {
             diagnostics::warning(&format!(
                 "{} has {} free; even a small program needs {}",
@@ -65,8 +70,7 @@ impl Base {
                 Err(_) => {}
             }
         }
-        let hint = "choose a directory with at least 16 MiB of free space: --session-dir DIR";
-        Err(Problem::new(format!("cannot create the session directory: {shortage}"), hint).into())
+        Err(Problem::new(format!("cannot create the session directory: {shortage}"), CHOOSE).into())
     }
 
     /// A directory that another process of this user made.

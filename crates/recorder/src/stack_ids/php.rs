@@ -29,16 +29,8 @@ use crate::unwind::{Frame, PathHash};
 pub(super) unsafe fn with_php(capture: &Capture<'_>, native: Native) -> Option<StackId> {
     let (session, pointer) = (capture.session, words::thread_pointer());
     let kernel = Kernel { pid: session.pid };
-    let Some(php) = check::current() else {
-        if check::is_due()
-            && let Some(at) = place(capture)
-        {
-            // SAFETY: the registers are the caller's, on a stack that was found, and this thread is inside the call.
-            unsafe { check::check(at, kernel, pointer) };
-        }
-        met::define(&session.interpreters, &session.definitions, &session.lock);
-        return None;
-    };
+    // SAFETY: the registers are the caller's.
+    let php = check::current().or_else(|| unsafe { checked(capture, kernel, pointer) })?;
     if php.thread != pointer {
         return None;
     }
@@ -55,6 +47,23 @@ pub(super) unsafe fn with_php(capture: &Capture<'_>, native: Native) -> Option<S
         session.head.count_loss(LossReason::InterpretedFrames);
         id
     }))
+}
+
+/// The PHP of this thread, if it is one: the first block that a script asks for finds it, and has frames already.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active.
+#[cold]
+unsafe fn checked(capture: &Capture<'_>, kernel: Kernel, pointer: usize) -> Option<&'static Php> {
+    let session = capture.session;
+    if check::is_due()
+        && let Some(at) = place(capture)
+    {
+        // SAFETY: the registers are the caller's, on a stack that was found, and this thread is inside the call.
+        unsafe { check::check(at, kernel, pointer) };
+    }
+    met::define(&session.interpreters, &session.definitions, &session.lock);
+    check::current()
 }
 
 /// Where the thread is, if its stack has room for a walk with all registers.
