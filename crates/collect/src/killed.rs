@@ -104,7 +104,7 @@ pub(super) fn retain(base: &Path, key: SessionKey, ended_mono_ns: u64) -> Option
 
 /// A session that is retained.
 struct KilledSession {
-    path: PathBuf,
+    key: SessionKey,
     ended: SystemTime,
     bytes: u64,
 }
@@ -125,9 +125,10 @@ pub fn clean(parent: &Path, retention: &KilledRetention) -> usize {
         bytes = bytes.saturating_add(session.bytes);
         let age = now.duration_since(session.ended).unwrap_or_default();
         if retention.age.is_zero() || age > retention.age || bytes > most {
-            removed += usize::from(fs::remove_dir_all(&session.path).is_ok());
+            removed += usize::from(base_directory::remove_session(&base, session.key));
         }
     }
+    base_directory::remove_rests(&base);
     let _ = fs::remove_dir(&base); // when it is empty
     removed
 }
@@ -140,13 +141,12 @@ fn budget(base: &Path, all: u64) -> u64 {
 
 /// A session whose process has ended, in whatever pid namespace.
 fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
-    let path = session_path(base, key);
     if Alive::find(key.pid, key.created_mono_ns).is_some() {
         return None;
     }
-    let ended = fs::metadata(path.join(ENDED)).ok()?.modified().ok()?;
+    let ended = fs::metadata(session_path(base, key).join(ENDED)).ok()?.modified().ok()?;
     let bytes = base_directory::session_bytes(base, key);
-    Some(KilledSession { path, ended, bytes })
+    Some(KilledSession { key, ended, bytes })
 }
 
 #[cfg(test)]

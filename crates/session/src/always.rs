@@ -133,7 +133,7 @@ pub fn make_room(base: &Path, bytes_max: u64) -> usize {
         bytes = bytes.saturating_add(base_directory::session_bytes(base, *key));
         bytes > bytes_max
     });
-    too_old.map(|key| base_directory::remove_session(base, key)).count()
+    too_old.filter(|key| base_directory::remove_session(base, *key)).count()
 }
 
 /// Whether the process of a session has ended. One that is being made has no head yet.

@@ -233,15 +233,15 @@ pub fn session_bytes(base: &Path, key: SessionKey) -> u64 {
 const REMOVED: &str = "removed";
 
 /// Removes a session that is drained, at once: `record` was killed between two of its files, and `recover` wrote a trace
-/// of a session without a process.
-pub fn remove_session(base: &Path, key: SessionKey) {
+/// of a session without a process. Whether nothing is left of it.
+pub fn remove_session(base: &Path, key: SessionKey) -> bool {
     let path = session_path(base, key);
     let removed = path.with_added_extension(REMOVED);
-    let _ = fs::remove_dir_all(if fs::rename(&path, &removed).is_ok() { &removed } else { &path });
+    fs::remove_dir_all(if fs::rename(&path, &removed).is_ok() { &removed } else { &path }).is_ok()
 }
 
 /// Removes what is left of sessions whose removal was killed.
-pub(crate) fn remove_rests(base: &Path) {
+pub fn remove_rests(base: &Path) {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     for rest in paths.filter(|path| path.extension().is_some_and(|extension| extension == REMOVED)) {

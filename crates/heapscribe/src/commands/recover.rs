@@ -128,7 +128,9 @@ fn written(
         }
     }
     if failure.is_none() {
-        summary.written_sessions.iter().for_each(|key| base_directory::remove_session(&args.dir, *key));
+        for key in &summary.written_sessions {
+            base_directory::remove_session(&args.dir, *key);
+        }
     }
     Ok((living, is_whole))
 }
