@@ -11,7 +11,7 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
-use super::record_variables::{command, compiler_switches, object_switches, of_runtimes, variables};
+use super::record_variables::{Runtimes, variables};
 use super::{output, record_always, symbols};
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
@@ -48,9 +48,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     // Another heap cannot be put under a sanitizer's.
     let is_alone = preload.libraries.is_empty();
     preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
-    preload.variables.extend(of_runtimes(args));
+    let runtimes = Runtimes::of(args);
+    preload.variables.extend(runtimes.variables());
     let base = Base::create(args.session_dir.as_deref())?;
-    let outcome = record(args, preload, &base);
+    let outcome = record(args, &runtimes, preload, &base);
     if !matches!(outcome, Ok(Recorded::Over(_))) {
         clean(args, &base);
     }
@@ -96,7 +97,7 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     }
 }
 
-fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Recorded> {
+fn record(args: &RecordArgs, runtimes: &Runtimes, mut preload: Preload, base: &Base) -> Result<Recorded> {
     preload.variables.extend(variables(args, base));
     let Some(rules) = real_time_rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
@@ -116,7 +117,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Record
         drain.keep_killed();
     }
     let started_mono_ns = monotonic_ns();
-    let mut child = match child::start(&command(args), &preload) {
+    let mut child = match child::start(&runtimes.command(&args.command), &preload) {
         Ok(child) => child,
         Err(failure) => {
             let _ = std::fs::remove_file(&output);
@@ -129,7 +130,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<Record
     };
     drain.watch(child.id());
     raise_descriptor_limit();
-    note_start(args, &output);
+    note_start(args, runtimes, &output);
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
     // A program that is sampled or off at first may well have no recorded call.
@@ -306,14 +307,11 @@ fn follow(
 }
 
 /// Says where the recording goes, and what was set for it.
-fn note_start(args: &RecordArgs, output: &Path) {
+fn note_start(args: &RecordArgs, runtimes: &Runtimes, output: &Path) {
     if args.quiet {
         return;
     }
-    if let Some(switches) = compiler_switches(args) {
-        message::note(&switches.in_words());
-    }
-    object_switches(args).for_each(|switch| message::note(&switch.in_words()));
+    runtimes.in_words().for_each(|set| message::note(&set));
     message::note(&format!("recording into {}", output.display()));
 }
 

@@ -10,7 +10,7 @@ use heapscribe_units::counted;
 use heapscribe_wire::plan::Plan;
 
 use super::agent_rate::{FIRST_MEAN_BYTES, plan};
-use super::record_variables::{command, of_runtimes, variables};
+use super::record_variables::{Runtimes, variables};
 use crate::cli::RecordArgs;
 use crate::launch::child;
 use crate::launch::preload::{self, Preload};
@@ -21,7 +21,8 @@ const LEFT_BYTES_MAX: u64 = 64 << 20;
 
 /// Becomes the program.
 pub(super) fn run(args: &RecordArgs) -> Result<ExitCode> {
-    let prepared = prepared(args).map(|preload| (command(args), preload));
+    let runtimes = Runtimes::of(args);
+    let prepared = prepared(args, &runtimes).map(|preload| (runtimes.command(&args.command), preload));
     let (command, preload) = prepared.unwrap_or_else(|e| {
         // Whoever starts a service wants the service.
         message::warning(&format!("{e:#}; the program runs, and is not recorded"));
@@ -33,7 +34,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<ExitCode> {
 }
 
 /// What the program is started with.
-fn prepared(args: &RecordArgs) -> Result<Preload> {
+fn prepared(args: &RecordArgs, runtimes: &Runtimes) -> Result<Preload> {
     let recorder = preload::place(preload::RECORDER)?;
     let first = Plan { drainer_pid: 0, ..plan(FIRST_MEAN_BYTES) };
     let base = always::base(args.session_dir.as_deref(), &first)?;
@@ -41,7 +42,7 @@ fn prepared(args: &RecordArgs) -> Result<Preload> {
     let mut preload = Preload::default();
     preload.libraries.push(preload::before_sanitizers(recorder));
     preload.variables.extend(variables(args, &base));
-    preload.variables.extend(of_runtimes(args));
+    preload.variables.extend(runtimes.variables());
     if !args.quiet {
         message::note("recorded by samples; windows are written by: heapscribe agent --all -o DIR");
     }

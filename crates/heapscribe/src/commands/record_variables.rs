@@ -24,27 +24,38 @@ pub(super) fn variables(args: &RecordArgs, base: &Base) -> Vec<(&'static str, Os
     variables
 }
 
-/// What the environment tells runtimes, so that more of them is seen.
-pub(super) fn of_runtimes(args: &RecordArgs) -> Vec<(&'static str, OsString)> {
-    let compilers = compiler_switches(args).map_or_else(Vec::new, |switches| switches.variables());
-    compilers.into_iter().chain(object_switches(args).map(ObjectSwitch::variable)).collect()
+/// What runtimes are told, so that more of them is seen. Made once: it tries whether the working directory takes files.
+pub(super) struct Runtimes {
+    compilers: Option<CompilerSwitches>,
+    objects: Vec<ObjectSwitch>,
 }
 
-/// What is to be started, with the arguments that runtimes get.
-pub(super) fn command(args: &RecordArgs) -> Cow<'_, [OsString]> {
-    match compiler_switches(args) {
-        Some(switches) => switches.command(&args.command).into(),
-        None => args.command.as_slice().into(),
+impl Runtimes {
+    pub(super) fn of(args: &RecordArgs) -> Runtimes {
+        let objects =
+            [(args.python_allocators, ObjectSwitch::PYTHON), (args.php_allocators, ObjectSwitch::PHP)];
+        let asked = objects.into_iter().filter_map(|(is_asked, switch)| is_asked.then_some(switch));
+        let compilers = args.jit.then(|| CompilerSwitches::of(&args.command));
+        Runtimes { compilers, objects: asked.collect() }
     }
-}
 
-/// What compilers are told, if they are to be.
-pub(super) fn compiler_switches(args: &RecordArgs) -> Option<CompilerSwitches> {
-    args.jit.then(|| CompilerSwitches::of(&args.command))
-}
+    /// What the environment tells them.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&'static str, OsString)> {
+        let compilers = self.compilers.iter().flat_map(CompilerSwitches::variables);
+        compilers.chain(self.objects.iter().map(|switch| switch.variable()))
+    }
 
-/// The interpreters that are to ask malloc for each object.
-pub(super) fn object_switches(args: &RecordArgs) -> impl Iterator<Item = ObjectSwitch> {
-    let all = [(args.python_allocators, ObjectSwitch::PYTHON), (args.php_allocators, ObjectSwitch::PHP)];
-    all.into_iter().filter_map(|(is_asked, switch)| is_asked.then_some(switch))
+    /// What is to be started, with the arguments that they get.
+    pub(super) fn command<'a>(&self, command: &'a [OsString]) -> Cow<'a, [OsString]> {
+        match &self.compilers {
+            Some(switches) => switches.command(command).into(),
+            None => command.into(),
+        }
+    }
+
+    /// What was set, in words.
+    pub(super) fn in_words(&self) -> impl Iterator<Item = String> {
+        let compilers = self.compilers.iter().map(CompilerSwitches::in_words);
+        compilers.chain(self.objects.iter().map(|switch| switch.in_words()))
+    }
 }
