@@ -66,12 +66,14 @@ impl ObjectAllocator {
 mod tests {
     use super::*;
 
+    fn check(language: Language, variable: Option<&str>, expected: &str) {
+        let name = ObjectAllocator::of(language, variable.map(str::as_bytes)).name();
+        assert_eq!(name, Some(expected), "{language:?} {variable:?}");
+    }
+
     #[test]
     fn what_pythons_variable_chooses() {
-        let check = |variable: Option<&str>, expected| {
-            let name = ObjectAllocator::of(Language::PYTHON, variable.map(str::as_bytes)).name();
-            assert_eq!(name, Some(expected), "{variable:?}");
-        };
+        let check = |variable, expected| check(Language::PYTHON, variable, expected);
         check(None, "own");
         check(Some("pymalloc"), "own");
         check(Some("mimalloc_debug"), "own");
@@ -82,10 +84,7 @@ mod tests {
 
     #[test]
     fn what_phps_variable_chooses() {
-        let check = |variable: Option<&str>, expected| {
-            let name = ObjectAllocator::of(Language::PHP, variable.map(str::as_bytes)).name();
-            assert_eq!(name, Some(expected), "{variable:?}");
-        };
+        let check = |variable, expected| check(Language::PHP, variable, expected);
         check(None, "own");
         for value in ["1", " 1", "+1", "-1", "010", "1x"] {
             check(Some(value), "own");

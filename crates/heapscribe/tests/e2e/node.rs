@@ -34,7 +34,7 @@ fn is_same_name(recorded: &str, expected: &str) -> bool {
     expected.is_empty() || last(recorded) == last(expected) || recorded.starts_with("(")
 }
 
-/// A frame of optimized code has no line.
+/// A frame may have no line; those are counted.
 fn is_same(recorded: &Frames, expected: &Frames) -> bool {
     let pairs = recorded.iter().zip(expected);
     recorded.len() == expected.len()

@@ -1,32 +1,15 @@
 // Blocks of sizes that nothing else has, and the stack of each as V8 itself says it: written to a file, a block a line.
 // node_frames.js ROUNDS FILE
 'use strict';
-const fs = require('fs');
 const vm = require('vm');
+const stacks = require('./v8_stacks.js');
 
-const FIRST_SIZE = 1000003;
-const lines = [];
 const kept = [];
-Error.stackTraceLimit = 200;
-Error.prepareStackTrace = (_, frames) => frames;
-
-// The file of a frame, or that of the code that has evaluated its text.
-function fileOf(frame) {
-  if (frame.getFileName() || !frame.isEval()) return frame.getFileName();
-  return frame.getEvalOrigin().match(/\(([^()]+):\d+:\d+\)/)[1] + ' (eval)';
-}
-
-// The frames on the stack: those of `await` are not. Functions of V8's own have no file.
-function written(frames) {
-  const own = frames.filter((frame) => !frame.isAsync() && fileOf(frame));
-  return own.map((frame) =>
-    [frame.getFunctionName() || '', fileOf(frame), frame.getLineNumber()].join('\x1f'));
-}
 
 function block() {
-  const size = FIRST_SIZE + lines.length;
+  const size = stacks.nextSize();
   const made = new ArrayBuffer(size); const frames = new Error().stack;
-  lines.push([size, ...written(frames)].join('\t'));
+  stacks.note(size, frames);
   kept[size % 16] = made;
   return made.byteLength & 1;
 }
@@ -104,7 +87,7 @@ async function main(rounds, file) {
     await later();
     if (i % 10 === 0) global.gc?.();
   }
-  fs.writeFileSync(file, lines.join('\n'));
+  stacks.write(file);
 }
 
 main(Number(process.argv[2]), process.argv[3]);

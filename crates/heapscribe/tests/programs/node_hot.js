@@ -2,31 +2,20 @@
 // run, and the stack of each as V8 itself says it: written to a file, a block a line.
 // node_hot.js ROUNDS FILE
 'use strict';
-const fs = require('fs');
+const stacks = require('./v8_stacks.js');
 
-const FIRST_SIZE = 1000003;
-const lines = [];
 const kept = [];
-Error.stackTraceLimit = 200;
-Error.prepareStackTrace = (_, frames) => frames;
-
-// The frames on the stack: those of `await` are not. Functions of V8's own have no file.
-function written(frames) {
-  const own = frames.filter((frame) => !frame.isAsync() && frame.getFileName());
-  return own.map((frame) =>
-    [frame.getFunctionName() || '', frame.getFileName(), frame.getLineNumber()].join('\x1f'));
-}
 
 function note() {
-  const size = FIRST_SIZE + lines.length;
+  const size = stacks.nextSize();
   const noted = {};
   Error.captureStackTrace(noted, note);
-  lines.push([size, ...written(noted.stack)].join('\t'));
+  stacks.note(size, noted.stack);
   return size;
 }
 
 function keep(block) {
-  kept[lines.length % 16] = block;
+  kept[stacks.nextSize() % 16] = block;
 }
 
 function leaf(i) {
@@ -177,7 +166,7 @@ async function main(rounds, file) {
     spread(i);
     if (i % 8 === 0) await later(3);
   }
-  fs.writeFileSync(file, lines.join('\n'));
+  stacks.write(file);
 }
 
 main(Number(process.argv[2]), process.argv[3]);

@@ -28,7 +28,7 @@ const LAYOUT: Layout = Layout {
     inlining_positions: 7,
     locals: 32,
     has_positions_first: false,
-    optimized: Optimized { flags: 0, instruction_bytes: 0, maglev: 0, deoptimizations: 0 },
+    optimized: Layout::NONE.optimized,
     types: Types {
         bytecodes: 191,
         indirect: 159,
