@@ -92,11 +92,11 @@ pub(crate) struct RecordArgs {
     /// Have Node.js, Java and .NET say what code they compile, so that its functions have names. Costs them time;
     /// Node.js leaves isolate-*.log files in its working directory
     ///
-    /// Node.js leaves one such file for each of its threads that run JavaScript, and as Java /tmp/perf-PID.map. Where no
-    /// file can be made in the working directory nothing is set for it: its log would go to its standard output. Options
-    /// of a CMD that is `java` are put before its arguments. A JVM that another
-    /// program starts takes them from JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error;
-    /// one that such a `java` starts has none.
+    /// Node.js leaves one such file for each of its threads that run JavaScript; both Node.js and Java leave
+    /// /tmp/perf-PID.map. Where no file can be made in the working directory, nothing is set for Node.js: its log would go
+    /// to its standard output. Options of a CMD that is `java` are put before its arguments. A JVM that another program
+    /// starts takes them from JAVA_TOOL_OPTIONS, and prints "Picked up JAVA_TOOL_OPTIONS" on its standard error; one that
+    /// such a `java` starts has none.
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) jit: bool,
 
