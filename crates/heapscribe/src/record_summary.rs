@@ -265,6 +265,7 @@ fn incomplete(reason: LossReason, n: u64) -> String {
         LossReason::ReplacedBlock => ("free", "missed"),
         LossReason::Snapshot => ("snapshot", "not written"),
         LossReason::Untimed => ("call", "without a latency"),
+        LossReason::InterpretedFrames => ("stack", "without the interpreter's frames"),
         _ => ("event", "left out"),
     };
     format!("{} {how} ({})", units::counted(n, what), reason.name())
@@ -282,10 +283,12 @@ mod tests {
 
     #[test]
     fn what_loses_no_event_is_no_reason_for_lost_events() {
-        use LossReason::{Held, LiveTable, LogFull, StackNoInfo, UnknownBlock};
+        use LossReason::{Held, InterpretedFrames, LiveTable, LogFull, StackNoInfo, UnknownBlock};
         check(&[], 0, "dropped: 0 events");
         let expected = "dropped: 0 events; 17,165 blocks not followed (live_table)";
         check(&[(LiveTable, 17_165), (UnknownBlock, 3)], 0, expected);
+        let expected = "dropped: 0 events; 208 stacks without the interpreter's frames (interpreted_frames)";
+        check(&[(InterpretedFrames, 208)], 0, expected);
         let expected = "dropped: 7 events (5 log_full, 2 held); 1 stack cut (stack_no_info)";
         check(&[(LogFull, 5), (Held, 2), (StackNoInfo, 1)], 7, expected);
     }

@@ -117,7 +117,7 @@ fn written(
             begun(before)
         ));
     }
-    let mut is_whole = failure.is_none();
+    let mut is_whole = failure.is_none() && summary.lost_events() == 0;
     match first {
         Some(first) => {
             let joined = joined(args, first, &rest, &summary);

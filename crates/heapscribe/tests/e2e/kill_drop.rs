@@ -16,7 +16,7 @@ fn writes_its_events_itself_when_told_to_drop_and_record_was_killed() {
     });
     worker.kill();
     let trace = worker.run.trace();
-    printed(&["recover", "-o"], &[&trace, &left], 0);
+    printed(&["recover", "-o"], &[&trace, &left], 3);
     let report = Report::of(&trace);
     let (all, told) = (worker.counted().calls.all(), report.calls().all() + report.dropped("total"));
     assert!((all - 10..all + 100).contains(&told), "{told} recorded or dropped of {all}");

@@ -9,8 +9,14 @@ Error.prepareStackTrace = (_, frames) => frames;
 
 // The file of a frame, or that of the code that has evaluated its text.
 function fileOf(frame) {
-  if (frame.getFileName() || !frame.isEval()) return frame.getFileName();
+  if (frame.getFileName() || !frame.isEval()) return frame.getFileName()?.replace(/^file:\/\//, '');
   return frame.getEvalOrigin().match(/\(([^()]+):\d+:\d+\)/)[1] + ' (eval)';
+}
+
+// Of static blocks V8 says what they are, since 12, where its own function has the name of the class.
+function nameOf(frame) {
+  const name = frame.getFunctionName() || '';
+  return name === '<static_initializer>' ? '' : name;
 }
 
 // A size that nothing else has.
@@ -20,7 +26,7 @@ exports.nextSize = () => FIRST_SIZE + lines.length;
 exports.note = (size, frames) => {
   const own = frames.filter((frame) => !frame.isAsync() && fileOf(frame));
   lines.push([size, ...own.map((frame) =>
-    [frame.getFunctionName() || '', fileOf(frame), frame.getLineNumber()].join('\x1f'))].join('\t'));
+    [nameOf(frame), fileOf(frame), frame.getLineNumber()].join('\x1f'))].join('\t'));
 };
 
 exports.write = (file) => fs.writeFileSync(file, lines.join('\n'));

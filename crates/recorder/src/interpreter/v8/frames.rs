@@ -6,7 +6,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::heap::Heap;
 use super::layout::{LITERAL_BEHIND_SCRIPT, SCRIPT_ID, SHARED_CODE};
-use super::names::{Definer, V8Functions};
+use super::names::{Defined, Definer, V8Functions};
 use super::native_stack::NativeStack;
 use super::running::{Kind, Running};
 use crate::interpreter::chain::Walked;
@@ -30,7 +30,7 @@ struct Entry {
     index: usize,
     path: PathHash,
     running: Running,
-    /// What it is known by: words of what it leads to; 0: nothing was read.
+    /// What it is known by: words of what it leads to; 0: nothing was read, or not its line.
     identity: u64,
     /// The frame, without those that are inlined into it.
     frame: Frame,
@@ -148,7 +148,7 @@ impl JsFrames {
                     None => return Walked::New(index),
                 }
             }
-            if entry.running.kind != Kind::Interpreted {
+            if entry.running.kind != Kind::Interpreted && entry.identity != 0 {
                 let Some(inlined) = functions.inlined(entry.identity) else { return Walked::New(index) };
                 hash = inlined.fold(hash, PathHash::roll);
             }
@@ -159,12 +159,22 @@ impl JsFrames {
         Walked::Known(hash)
     }
 
-    /// Defines a frame that is met for the first time. `None` when it cannot be read, or there is no room.
+    /// Defines a frame that is met for the first time. `None` when it cannot be read, or there is no room. A frame whose line
+    /// could not be read is of this capture: the next one finds it as if it ran something else.
     #[cold]
-    pub(crate) fn define(&self, index: usize, source: &NativeStack<'_>, definer: Definer<'_>) -> Option<()> {
-        let entry = self.entries.get(..self.len)?.get(index)?;
+    pub(crate) fn define(
+        &mut self,
+        index: usize,
+        source: &NativeStack<'_>,
+        definer: Definer<'_>,
+    ) -> Option<()> {
+        let entry = self.entries.get_mut(..self.len)?.get_mut(index)?;
         let (functions, encoding) = (source.functions, source.v8.encoding);
-        functions.define(&heap(source), encoding, entry.running, entry.identity, definer)
+        let defined = functions.define(&heap(source), encoding, entry.running, entry.identity, definer)?;
+        if let Defined::WithoutLine(frame) = defined {
+            (entry.frame, entry.identity) = (frame, 0);
+        }
+        Some(())
     }
 
     /// How many frames there are.

@@ -44,6 +44,15 @@ pub(crate) struct Definer<'a> {
     pub kernel: Kernel,
 }
 
+/// A frame that was defined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Defined {
+    /// It is known from now on.
+    Known,
+    /// Its line could not be read, and is looked for again: the frame of this capture alone.
+    WithoutLine(Frame),
+}
+
 impl V8Functions {
     /// The frame that is known by this.
     #[inline(always)]
@@ -80,7 +89,7 @@ impl V8Functions {
         running: Running,
         identity: u64,
         definer: Definer<'_>,
-    ) -> Option<()> {
+    ) -> Option<Defined> {
         let held = definer.lock.hold()?;
         let function = Function::read(heap, running.function)?;
         // What V8 brings itself has no source.
@@ -88,28 +97,29 @@ impl V8Functions {
         let Location { position, inlined, is_read } = location.unwrap_or_default();
         let frame = self.frame_of(heap, function, position, definer, &held)?;
         let has_line = frame.as_interpreted().is_some_and(|(_, line)| line != 0);
-        if function.has_script() && !has_line && (position.is_some() || !is_read) {
-            self.give_up(identity, &held)?;
+        let may_have = function.has_script() && (position.is_some() || !is_read);
+        if may_have && !has_line && !self.gives_up(identity, &held) {
+            return Some(Defined::WithoutLine(frame));
         }
         self.frames.set(identity, frame.to_bits(), &held).then_some(())?;
         if running.kind == Kind::Interpreted {
-            return Some(());
+            return Some(Defined::Known);
         }
         for (number, (shared, position)) in inlined.functions().iter().enumerate() {
             let function = Function::of_shared(heap, *shared)?;
             let frame = self.frame_of(heap, function, *position, definer, &held)?;
             self.frames.set(inlined_key(identity, number), frame.to_bits(), &held).then_some(())?;
         }
-        self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(())
+        self.frames.set(inlined_key(identity, inlined.count), END, &held).then_some(Defined::Known)
     }
 
     /// Whether no line is to be had of a frame. While the collector moves objects they cannot be read, and a frame that was
     /// defined then had no line for good: so it is tried again in the next captures.
-    fn give_up(&self, identity: u64, held: &Held<'_>) -> Option<()> {
+    fn gives_up(&self, identity: u64, held: &Held<'_>) -> bool {
         let key = hash([identity as usize, usize::MAX]).max(1);
         let tries = self.frames.get(key).unwrap_or(0);
         self.frames.set(key, tries + 1, held);
-        (tries >= TRIES).then_some(())
+        tries >= TRIES
     }
 
     /// A frame of a function at a position, which is defined if it is new.

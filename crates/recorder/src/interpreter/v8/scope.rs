@@ -4,6 +4,8 @@
 //!   up to V8 12   flags  parameters  locals  names...  infos...  [class variable]  [name  slot]  [inferred name]  start  end
 //!   since         flags  parameters  locals  start  end  names...  infos...  [class variable]  [name  slot]  [inferred name]
 //! ```
+//! Since V8 12 the scope of a module has the number of its variables before the names. Read without it nothing of a module of
+//! node 22 was where it was looked for, and all that it allocated while it was evaluated had no frames.
 
 use super::heap::{Heap, small_integer};
 use crate::interpreter::read::Read;
@@ -14,8 +16,10 @@ const LOCALS: usize = 24;
 const NAMES_IN_PLACE: usize = 75;
 const LOCALS_MAX: usize = 1 << 20;
 
-/// In the flags: whether there is a class variable, what the variable of the function's name is, whether there is a name
-/// that was inferred.
+/// In the flags: what it is the scope of; whether there is a class variable, what the variable of the function's name is,
+/// whether there is a name that was inferred.
+const KIND: usize = 15;
+const MODULE: usize = 3;
 const HAS_CLASS_VARIABLE: usize = 1 << 10;
 const NAME_VARIABLE: usize = 3 << 12;
 const HAS_INFERRED_NAME: usize = 1 << 14;
@@ -38,7 +42,8 @@ impl Scope {
         let flags = if layout.has_positions_first { flags } else { small_integer(flags)? };
         let locals = heap.integer(scope, LOCALS).filter(|locals| *locals < LOCALS_MAX)?;
         let names = if locals < NAMES_IN_PLACE { locals } else { 1 };
-        let mut at = layout.locals + 8 * (names + locals);
+        let counts = usize::from(flags & KIND == MODULE && has_count(heap, scope));
+        let mut at = layout.locals + 8 * (counts + names + locals);
         if flags & HAS_CLASS_VARIABLE != 0 {
             at += 8;
         }
@@ -55,4 +60,10 @@ impl Scope {
         let (start, end) = (heap.integer(scope, positions)?, heap.integer(scope, positions + 8)?);
         (start <= end).then_some(Scope { names, start, end })
     }
+}
+
+/// Whether the scope of a module has the number of its variables before what else follows, which are objects: names of
+/// variables, or its own.
+fn has_count<R: Read>(heap: &Heap<'_, R>, scope: usize) -> bool {
+    heap.integer(scope, heap.layout.locals).is_some()
 }

@@ -189,6 +189,26 @@ fn scopes_since_v8_13() {
     check_scope(&layout, &words, Some((Some("inner"), None, 40, 129)));
 }
 
+/// Flags of modules in node 22 and in node 20.
+const MODULE: usize = 0x0502_31e3;
+
+#[test]
+fn scopes_of_modules() {
+    let (name, no_slot, names) = (string(""), smi(0xffff_ffff), object(131, &[]));
+    let expected = Some((Some(""), None, 0, 88));
+    let up_to_11 = [smi(MODULE), smi(0), smi(0), name, no_slot, smi(0), smi(88)];
+    check_scope(&LAYOUT, &up_to_11, expected);
+    let of_12 = [smi(MODULE), smi(0), smi(0), smi(3), name, no_slot, smi(0), smi(88)];
+    check_scope(&LAYOUT, &of_12, expected);
+    let mut many = vec![smi(MODULE), smi(0), smi(80), smi(0), names];
+    many.extend([smi(1); 80]);
+    many.extend([name, no_slot, smi(0), smi(88)]);
+    check_scope(&LAYOUT, &many, expected);
+    let since_13 = Layout { locals: 48, has_positions_first: true, ..LAYOUT };
+    let of_13 = [MODULE, smi(0), smi(0), smi(0), smi(88), smi(3), name, no_slot];
+    check_scope(&since_13, &of_13, expected);
+}
+
 /// Memory that stays, at an address that is a multiple of 64.
 fn aligned(words: usize) -> &'static mut [usize] {
     let all = vec![0; words + 8].leak();
