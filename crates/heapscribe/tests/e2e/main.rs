@@ -30,6 +30,7 @@ mod inheritance;
 mod interpreters;
 mod jit;
 mod jit_running;
+mod jumped_stacks;
 mod keeps_up;
 mod kill;
 mod kill_drop;

@@ -99,6 +99,14 @@ impl<const FULL: usize> PathTable<FULL> {
         Known::from_word(self.table.get().map_or(0, |table| value(table, path.key())))
     }
 
+    /// Has what is known of these paths fetched into the cache.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, paths: impl Iterator<Item = PathHash>) {
+        if let Some(table) = self.table.get() {
+            paths.for_each(|path| table.prefetch(path.key() as usize));
+        }
+    }
+
     /// How many paths have an entry.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {

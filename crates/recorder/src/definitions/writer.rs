@@ -25,10 +25,18 @@ static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; DEFINITION_BYTES_MAX]));
 pub(crate) struct DefinitionWriter {
     file: SharedFile,
     head: &'static SharedHead,
-    written: Cell<usize>,
     provided: Cell<usize>,
-    position: Cell<Position>,
+    /// One of both is of the length that is committed; the other is of none, or of one that never was, as a handler has
+    /// jumped away before the commit.
+    ends: [Cell<End>; 2],
     refusals: Refusals,
+}
+
+/// The end of what is written: a length, and what the next definition needs to know of those before.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    len: usize,
+    position: Position,
 }
 
 /// No room or no memory for a definition.
@@ -41,9 +49,8 @@ impl DefinitionWriter {
         DefinitionWriter {
             file,
             head,
-            written: Cell::new(0),
             provided: Cell::new(0),
-            position: Cell::new(Position::default()),
+            ends: [0, usize::MAX].map(|len| Cell::new(End { len, position: Position::default() })),
             refusals: Refusals::default(),
         }
     }
@@ -58,16 +65,27 @@ impl DefinitionWriter {
         self.refusals.is_refused()
     }
 
+    /// Which of [`Self::ends`] is committed.
+    fn end(&self) -> usize {
+        let committed = self.head.defs_committed.load(Ordering::Relaxed) as usize;
+        usize::from(self.ends[1].get().len == committed)
+    }
+
+    /// What is not the end becomes it, by one store: a handler may jump away before it or after.
+    fn commit(&self, end: End) {
+        self.ends[1 - self.end()].set(end);
+        self.head.defs_committed.store(end.len as u64, Ordering::Release);
+    }
+
     /// Appends a definition. For a node or a cut, gives its number.
-    pub(crate) fn append(&self, definition: &Definition<'_>, _held: &Held<'_>) -> Result<StackId, NoRoom> {
-        let mut position = self.position.get();
+    pub(crate) fn append(&self, definition: &Definition<'_>, held: &Held<'_>) -> Result<StackId, NoRoom> {
+        let End { len: at, mut position } = self.ends[self.end()].get();
         let id = StackId(position.next_node);
         let is_node = definition.is_node();
         if is_node && id.0 >= STACKS_MAX {
             return Err(NoRoom);
         }
-        let at = self.written.get();
-        let room = self.room(at)?;
+        let room = self.room(at, held)?;
         let in_window = WINDOW_BYTES - at % WINDOW_BYTES;
         let len = if in_window >= room {
             // SAFETY: `room` bytes from `at` on are provided, in one window, and only the holder of the lock
@@ -85,9 +103,7 @@ impl DefinitionWriter {
             }
             len
         };
-        self.position.set(position);
-        self.written.set(at + len);
-        self.head.defs_committed.store((at + len) as u64, Ordering::Release);
+        self.commit(End { len: at + len, position });
         Ok(id)
     }
 
@@ -100,8 +116,8 @@ impl DefinitionWriter {
         mut nodes: impl ExactSizeIterator<Item = Node>,
         _held: &Held<'_>,
     ) -> Option<StackId> {
-        let (mut position, at, room) =
-            (self.position.get(), self.written.get(), nodes.len() * NODE_BYTES_MAX);
+        let End { len: at, mut position } = self.ends[self.end()].get();
+        let room = nodes.len() * NODE_BYTES_MAX;
         let first = StackId(position.next_node);
         let ends = (self.provided.get() - at).min(WINDOW_BYTES - at % WINDOW_BYTES);
         if room > ends || (STACKS_MAX - first.0) as usize <= nodes.len() {
@@ -116,16 +132,15 @@ impl DefinitionWriter {
             let len = node.encode_callee(&mut position, rest.first_chunk_mut()?);
             rest = rest.get_mut(len..)?;
         }
-        let end = at + room - rest.len();
-        self.position.set(position);
-        self.written.set(end);
-        self.head.defs_committed.store(end as u64, Ordering::Release);
+        self.commit(End { len: at + room - rest.len(), position });
         Some(first)
     }
 
-    /// How many bytes there are from `at` on; at least enough for any definition.
-    fn room(&self, at: usize) -> Result<usize, NoRoom> {
+    /// How many bytes there are from `at` on; at least enough for any definition. More are provided with signals held back
+    /// only.
+    fn room(&self, at: usize, held: &Held<'_>) -> Result<usize, NoRoom> {
         if self.provided.get() - at < DEFINITION_BYTES_MAX {
+            held.holds_signals_back().then_some(()).ok_or(NoRoom)?;
             self.add_step().inspect_err(|_| self.refusals.fail())?;
             self.refusals.clear();
         }
@@ -140,5 +155,51 @@ impl DefinitionWriter {
         self.file.provide(self.provided.get(), DEFS_STEP_BYTES).map_err(|_| NoRoom)?;
         self.provided.set(end);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::lock::Lock;
+    use crate::tests::{file, head};
+    use heapscribe_wire::definitions::Definitions;
+    use heapscribe_wire::ids::CodeAddress;
+
+    fn node(parent: u32, pc: u64) -> Node {
+        Node { parent: StackId(parent), pc: CodeAddress(pc), guesses: false, exact: false }
+    }
+
+    /// A handler has jumped away where all was written but for the commit.
+    #[test]
+    fn what_was_left_before_its_commit_was_never_there() {
+        let (head, lock) = (head(), Lock::default());
+        let writer = DefinitionWriter::new(file(2 * DEFS_STEP_BYTES), head);
+        let nodes = [node(0, 0x1000), node(1, 0x2000), node(2, 0x1500), node(3, 0x9000)];
+        for (index, node) in nodes.into_iter().enumerate() {
+            let held = lock.hold().unwrap();
+            let [begun, whole] = [writer.end(), 1 - writer.end()];
+            let End { len, position } = writer.ends[begun].get();
+            let left = Position { next_node: position.next_node + 7, last_pc: 0x7777 };
+            writer.ends[whole].set(End { len: len + 40, position: left });
+            let number = writer.append(&Definition::Node(node), &held).unwrap();
+            assert_eq!(number, StackId(index as u32 + 1));
+        }
+        let len = head.defs_committed.load(Ordering::Acquire) as usize;
+        // SAFETY: the first `len` bytes are written, and the mapping stays.
+        let bytes = unsafe { core::slice::from_raw_parts(writer.file().at(0), len) };
+        let read = Definitions::new(bytes, Position::default()).map(|read| read.unwrap().1);
+        assert_eq!(read.collect::<Vec<_>>(), nodes.map(Definition::Node));
+    }
+
+    #[test]
+    fn memory_is_asked_for_with_signals_held_back_only() {
+        let (head, lock) = (head(), Lock::default());
+        let writer = DefinitionWriter::new(file(2 * DEFS_STEP_BYTES), head);
+        let node = Definition::Node(node(0, 0x1000));
+        assert_eq!(writer.append(&node, &lock.hold_alone().unwrap()), Err(NoRoom));
+        assert!(!writer.is_refused());
+        assert_eq!(writer.append(&node, &lock.hold().unwrap()), Ok(StackId(1)));
+        assert_eq!(writer.append(&node, &lock.hold_alone().unwrap()), Ok(StackId(2)));
     }
 }

@@ -11,7 +11,8 @@ use heapscribe_wire::record::{Block, Call, Event};
 
 use super::entry_token::Entered;
 use crate::events::{self, Reservation};
-use crate::live::{SlotPlace, prefetch};
+use crate::live::SlotPlace;
+use crate::platform::memory::prefetch;
 use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full, is_recorded_in_full};
 use crate::stack_ids;
 use crate::unwind::Registers;

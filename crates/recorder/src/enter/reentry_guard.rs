@@ -98,6 +98,7 @@ fn reenter(words: &'static Words, registers: Registers) -> Option<Entered> {
     let thread = unsafe { words.thread.get().as_ref() };
     session.head.count_loss(LossReason::Reentered); // also when the mark is stale: the event of that hook
     let thread = thread.filter(|thread| is_stale(words.inside.get(), registers.sp, thread.stack.get()))?;
+    session.lock.release_abandoned();
     words.enter(registers.sp);
     operate(words, thread, session, &registers)
 }

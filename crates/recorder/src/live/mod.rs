@@ -8,5 +8,5 @@ mod table;
 
 pub(crate) use hold::{acquire_hold, resume_operation, wait_for_release};
 pub(crate) use regions::RegionCache;
-pub(crate) use slot_place::{SlotPlace, prefetch};
+pub(crate) use slot_place::SlotPlace;
 pub(crate) use table::LiveTable;

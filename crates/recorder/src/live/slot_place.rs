@@ -53,11 +53,3 @@ impl<'a> SlotPlace<'a> {
         Some(slot)
     }
 }
-
-/// Has memory fetched into the cache.
-#[inline(always)]
-pub(crate) fn prefetch(place: *const u8) {
-    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint, which does nothing where there is no memory.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
-}

@@ -21,9 +21,10 @@ use heapscribe_wire::live::{
 
 use super::marks::Marks;
 use super::regions::{Region, RegionCache};
-use super::slot_place::{SlotPlace, Words, prefetch};
+use super::slot_place::{SlotPlace, Words};
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
+use crate::platform::memory;
 use crate::platform::refusals::Refusals;
 use crate::platform::room::{self, Reserve};
 
@@ -252,7 +253,7 @@ impl LiveTable {
         cache: &RegionCache,
     ) -> Option<SlotPlace<'_>> {
         let place = self.place::<POOL>(cache.get(address)?, address);
-        prefetch(ptr::from_ref(place.words()).cast());
+        memory::prefetch(ptr::from_ref(place.words()).cast());
         Some(place)
     }
 

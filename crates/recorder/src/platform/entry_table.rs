@@ -68,6 +68,12 @@ impl EntryTable {
         unsafe { &*ptr::from_ref(self).add(1).cast::<Entry>().add(index & (self.capacity - 1)) }
     }
 
+    /// Has the entry at a place fetched into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, index: usize) {
+        memory::prefetch(ptr::from_ref(self.at(index)).cast());
+    }
+
     /// All entries, free ones too.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         (0..self.capacity).map(|index| self.at(index))

@@ -19,9 +19,18 @@ pub(crate) fn pages(len_bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(base)
 }
 
+/// Has memory fetched into the cache.
+#[inline(always)]
+pub(crate) fn prefetch(place: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint, which does nothing where there is no memory.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+}
+
 /// Zeroed memory for `len_bytes`, aligned to 64, for the life of the process. `None` when the
-/// kernel gives none, or the arena is sealed.
-pub(crate) fn alloc(len_bytes: usize, _held: &Held<'_>) -> Option<NonNull<u8>> {
+/// kernel gives none, the arena is sealed, or signals are not held back.
+pub(crate) fn alloc(len_bytes: usize, held: &Held<'_>) -> Option<NonNull<u8>> {
+    held.holds_signals_back().then_some(())?;
     // SAFETY: a process has one session and so one lock, and it is held: no other thread is in the arena.
     let memory = unsafe { ARENA.alloc(len_bytes) };
     publish();

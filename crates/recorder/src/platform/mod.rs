@@ -12,3 +12,4 @@ pub(crate) mod memory;
 pub(crate) mod refusals;
 pub(crate) mod room;
 pub(crate) mod session_path;
+pub(crate) mod thread_pointer;

@@ -9,7 +9,8 @@
 use heapscribe_nolibc::{environment, sys};
 
 use super::capture::Capture;
-use crate::state::{Index, OtherStacks, Session, Thread, words};
+use crate::platform::thread_pointer::thread_pointer;
+use crate::state::{Index, OtherStacks, Session, Thread};
 use crate::unwind::StackRange;
 
 /// The stack that a hook's caller is on.
@@ -165,7 +166,7 @@ fn ask_for(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> 
 /// mapping. A child that a thread forked is its first thread, on the stack of that one.
 fn own_stack(mapping: StackRange, thread: &Thread, session: &Session) -> Option<StackRange> {
     let known = thread.stack.get();
-    let top = words::thread_pointer();
+    let top = thread_pointer();
     let is_first = is_first_thread(thread, session);
     if let (true, None, Some(address)) = (is_first, known, environment::initial_stack()) {
         // It may run on another stack, a fiber's, when it makes its first block, even in one mapping with its control block.
@@ -181,7 +182,7 @@ fn own_stack(mapping: StackRange, thread: &Thread, session: &Session) -> Option<
 
 /// Whether the thread's own stack is the one that the kernel made, which grows downwards as it is used.
 fn grows(own: StackRange, thread: &Thread, session: &Session) -> bool {
-    own.hi != words::thread_pointer() & !7 && is_first_thread(thread, session)
+    own.hi != thread_pointer() & !7 && is_first_thread(thread, session)
 }
 
 fn is_first_thread(thread: &Thread, session: &Session) -> bool {

@@ -1,5 +1,7 @@
 //! The number of a walked path, defined when it is new.
 
+use core::sync::atomic::Ordering;
+
 use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
@@ -8,6 +10,8 @@ use super::capture::Capture;
 use crate::definitions::Path;
 use crate::interpreter::{check, met};
 use crate::modules;
+use crate::platform::lock::Held;
+use crate::state::Session;
 use crate::unwind::{Frame, PathHash};
 
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
@@ -35,6 +39,7 @@ pub(super) fn numbered(path: &mut impl Path, hash: PathHash, capture: &Capture<'
 pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
     path.prepare();
+    session.interner.prefetch(path);
     let known = session.interner.known_part(path);
     if known.len < path.len() && session.definitions.is_refused() {
         session.head.count_loss(LossReason::StackTable);
@@ -44,17 +49,32 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     if session.reads_interpreters {
         met::define(&session.interpreters, &session.definitions, &session.lock);
     }
-    let held = session.lock.hold();
-    if held.is_some() && modules::epoch().generation() != epoch.generation() {
-        return None;
+    let mut define = |held: &Held<'_>| {
+        let is_current = modules::epoch().generation() == epoch.generation();
+        let unloadable = |frame: Frame| code_of(frame).map_or(0, modules::unloadable_bit);
+        is_current.then(|| session.interner.define(path, known, &session.definitions, unloadable, held))
+    };
+    let mut defined = None;
+    if is_only_thread(session)
+        && let Some(held) = session.lock.hold_alone()
+    {
+        defined = define(&held)?;
     }
-    let unloadable = |frame: Frame| code_of(frame).map_or(0, modules::unloadable_bit);
-    let defined =
-        held.and_then(|held| session.interner.define(path, known, &session.definitions, unloadable, &held));
+    if defined.is_none()
+        && let Some(held) = session.lock.hold()
+    {
+        defined = define(&held)?;
+    }
     Some(defined.unwrap_or_else(|| {
         session.head.count_loss(LossReason::StackTable);
         StackId::UNKNOWN
     }))
+}
+
+/// Whether no other thread has called the heap yet. One that is about to may wait for the lock, for as long as a handler
+/// runs that interrupts this one while it has it.
+fn is_only_thread(session: &Session) -> bool {
+    session.head.threads.load(Ordering::Relaxed) == 1
 }
 
 /// An address of the instruction that a frame is at; none of one that an interpreter runs.

@@ -27,7 +27,8 @@ use crate::interpreter::layout::Known;
 use crate::interpreter::met;
 use crate::interpreter::possible;
 use crate::interpreter::read::{Direct, Kernel};
-use crate::state::{self, words};
+use crate::platform::thread_pointer::thread_pointer;
+use crate::state;
 
 /// The number of the calling thread's stack with its interpreted frames; that of the native one where there are none.
 ///
@@ -55,7 +56,7 @@ pub(super) unsafe fn stack_id(caller: &Caller<'_>) -> StackId {
 #[inline(always)]
 unsafe fn with_python(caller: &Caller<'_>) -> Option<StackId> {
     let session = caller.session;
-    let (pointer, kernel) = (words::thread_pointer(), Kernel { pid: session.pid });
+    let (pointer, kernel) = (thread_pointer(), Kernel { pid: session.pid });
     let Some(interpreter) = check::current(kernel, pointer, on_free_code) else {
         met::define(&session.interpreters, &session.definitions, &session.lock);
         return None;

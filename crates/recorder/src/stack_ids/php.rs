@@ -18,7 +18,8 @@ use crate::interpreter::php::instruction::Known;
 use crate::interpreter::php::loops::At;
 use crate::interpreter::php::source::Source;
 use crate::interpreter::read::{Direct, Kernel, Read};
-use crate::state::{CachedStacks, Index, words};
+use crate::platform::thread_pointer::thread_pointer;
+use crate::state::{CachedStacks, Index};
 use crate::unwind::{Frame, PathHash};
 
 /// The number of a stack with its PHP frames; `None` where there are none.
@@ -27,7 +28,7 @@ use crate::unwind::{Frame, PathHash};
 /// * The capture's registers are those of the hook's caller, which is still active.
 #[inline(never)]
 pub(super) unsafe fn with_php(capture: &Capture<'_>, native: Native) -> Option<StackId> {
-    let (session, pointer) = (capture.session, words::thread_pointer());
+    let (session, pointer) = (capture.session, thread_pointer());
     let kernel = Kernel { pid: session.pid };
     // SAFETY: the registers are the caller's.
     let php = check::current().or_else(|| unsafe { checked(capture, kernel, pointer) })?;

@@ -108,13 +108,12 @@ impl Both {
             return known;
         }
         let hash = walked.hash();
-        let held = self.lock.hold().unwrap();
         let known = self.interner.known_part(&walked);
         let id = if bits.len().is_multiple_of(3) {
-            self.interner.define(&mut walked, known, &self.definitions, module_of, &held)?
+            self.define(&mut walked, known)?
         } else {
             let mut path = InARow::new(*cut, &in_a_row);
-            let id = self.interner.define(&mut path, known, &self.definitions, module_of, &held)?;
+            let id = self.define(&mut path, known)?;
             path.frames
                 .iter()
                 .skip(known.len)
@@ -125,6 +124,13 @@ impl Both {
         assert_eq!(self.interner.find(hash), Some(id));
         self.twin.insert(stack.clone(), id);
         Some(id)
+    }
+
+    /// As the only thread of a process does: with signals coming, as far as no memory is needed for it.
+    fn define(&self, path: &mut impl Path, known: KnownPart) -> Option<StackId> {
+        let Both { interner, definitions, lock, .. } = self;
+        let alone = interner.define(path, known, definitions, module_of, &lock.hold_alone().unwrap());
+        alone.or_else(|| interner.define(path, known, definitions, module_of, &lock.hold().unwrap()))
     }
 
     /// The nodes and cuts that were defined, from number 1 on.
