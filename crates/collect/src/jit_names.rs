@@ -6,7 +6,7 @@ use std::fs::File;
 use heapscribe_formats::model::ChunkInfo;
 use heapscribe_session::jit::{Growth, JitFiles, Moments, Wanted, define, outside};
 use heapscribe_session::{counter_and_ns, monotonic_ns, read_up_to};
-use heapscribe_wire::definitions::Position;
+use heapscribe_wire::definitions::{Definition, Position};
 use heapscribe_wire::ids::StackId;
 
 /// What is known so far.
@@ -20,6 +20,8 @@ pub(crate) struct JitNames {
     /// Whether chunks of stacks in no file came before that.
     has_passed: bool,
     moments: Moments,
+    /// Whether it was seen that nodes are in no file.
+    were_outside: bool,
     /// The counter and CLOCK_MONOTONIC, early.
     early: Option<(u64, u64)>,
     /// Bytes of definitions that were taken.
@@ -38,6 +40,7 @@ impl JitNames {
             has_files: false,
             has_passed: false,
             moments,
+            were_outside: false,
             early: counter_and_ns(),
             bytes: 0,
         }
@@ -48,14 +51,19 @@ impl JitNames {
         self.moments.begin_late();
     }
 
-    /// Takes definitions that are new.
-    pub(crate) fn definitions(&mut self, bytes: &[u8], position: Position) {
-        let were_outside = self.moments.are_outside();
-        self.moments.definitions(bytes, position);
-        if !were_outside && self.moments.are_outside() {
+    /// Takes a definition that is new.
+    pub(crate) fn definition(&mut self, definition: &Definition<'_>) {
+        self.moments.definition(definition);
+    }
+
+    /// So many bytes of definitions were taken, up to this position.
+    pub(crate) fn defined(&mut self, bytes: usize, position: Position) {
+        self.moments.defined(position);
+        if !self.were_outside && self.moments.are_outside() {
+            self.were_outside = true;
             self.look();
         }
-        self.bytes += bytes.len();
+        self.bytes += bytes;
     }
 
     /// Takes a chunk.

@@ -54,7 +54,7 @@ impl Marks {
         if id.0 == next {
             let mut at = [0; DEFINITION_BYTES_MAX];
             let n = Definition::Name { id, name: &name }.encode(&mut position.clone(), &mut at).unwrap_or(0);
-            output.definitions(process, position, &at[..n]);
+            output.definitions(process, position, &at[..n], |_| ());
         }
         let created = ClockPair { ticks: head.created_ticks, mono_ns: head.created_mono_ns };
         let is_monotonic = head.clock_kind == ClockKind::Monotonic as u32;

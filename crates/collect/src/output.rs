@@ -9,7 +9,7 @@ use heapscribe_formats::model::{
 };
 use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
 use heapscribe_wire::chunk::Header;
-use heapscribe_wire::definitions::Position;
+use heapscribe_wire::definitions::{Definition, Position};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
@@ -113,17 +113,28 @@ impl Output {
         process
     }
 
-    /// Takes definitions up to the first that is none.
+    /// Takes definitions up to the first that is none; `see` sees each that is taken.
     pub(super) fn definitions(
         &mut self,
         process: ProcessIndex,
         position: Position,
         bytes: &[u8],
+        mut see: impl FnMut(&Definition<'_>),
     ) -> DefinitionsTaken {
-        let taken = match &mut self.to {
-            To::Native(sink) => sink.write(|writer, out| writer.definitions(process, position, bytes, out)),
-            To::Memtrace(files) => files.definitions(process, position, bytes),
+        let mut is_sampled = false;
+        let mut see = |definition: &Definition<'_>| {
+            is_sampled |= matches!(definition, Definition::Rate { .. });
+            see(definition);
         };
+        let taken = match &mut self.to {
+            To::Native(sink) => {
+                sink.write(|writer, out| writer.definitions_seen(process, position, bytes, out, &mut see))
+            }
+            To::Memtrace(files) => files.definitions(process, position, bytes, &mut see),
+        };
+        if is_sampled {
+            self.summary.sampled(process);
+        }
         self.pass_by(|tap| tap.definitions(process, position, &bytes[..taken.bytes]));
         taken
     }

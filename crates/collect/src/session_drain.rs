@@ -8,7 +8,7 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_convert::ring::Held;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{Header, State};
-use heapscribe_wire::definitions::Position;
+use heapscribe_wire::definitions::{Definition, Position};
 use heapscribe_wire::head::{Head, Leaving};
 
 use crate::first_chunks::Rest;
@@ -229,9 +229,9 @@ impl SessionDrain {
         while self.defs_read < committed {
             let mut bytes = vec![0; ((committed - self.defs_read) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
-            let accepted = output.definitions(process, self.position, &bytes[..n]);
-            output.summary.definitions(process, &bytes[..accepted.bytes], self.position);
-            self.jit.definitions(&bytes[..accepted.bytes], self.position);
+            let see = |definition: &Definition<'_>| self.jit.definition(definition);
+            let accepted = output.definitions(process, self.position, &bytes[..n], see);
+            self.jit.defined(accepted.bytes, accepted.position);
             self.position = accepted.position;
             self.defs_read += accepted.bytes as u64;
             if accepted.bytes == 0 {
@@ -372,7 +372,7 @@ impl SessionDrain {
         self.sample_heap(how != HowEnded::Execed, output);
         self.heap.write(process, output);
         let names = self.jit.names(self.head.file(), ended_mono_ns, &self.defs);
-        output.definitions(process, self.position, &names);
+        output.definitions(process, self.position, &names, |_| ());
         let (mut end, problem) = self.head.process_end(&self.directory);
         problem.into_iter().for_each(|problem| self.note(problem));
         end.modes = self.head.modes(&self.directory, self.key.created_mono_ns);

@@ -4,7 +4,6 @@ use heapscribe_analyze::answer::{Amount, Bounds, Range};
 use heapscribe_analyze::losses::{Losses, Seen};
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, UNKNOWN};
 use heapscribe_formats::{ChunkSums, Drainer, EndedImages, Unrecorded};
-use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use heapscribe_wire::record::Call;
 
@@ -95,13 +94,10 @@ impl Summary {
         }
     }
 
-    /// Takes note of definitions: a sampling rate says that blocks are sampled.
-    pub fn definitions(&mut self, process: ProcessIndex, bytes: &[u8], position: Position) {
-        let mut known = Definitions::new(bytes, position).flatten();
-        if known.any(|(_, definition)| matches!(definition, Definition::Rate { .. })) {
-            self.is_sampled = true;
-            self.level.sampled(process);
-        }
+    /// Takes note that blocks of a process are sampled.
+    pub fn sampled(&mut self, process: ProcessIndex) {
+        self.is_sampled = true;
+        self.level.sampled(process);
     }
 
     /// Adds the sums of a chunk.

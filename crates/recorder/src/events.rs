@@ -198,19 +198,16 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
     // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
     // but for a block that is being resized, which the reader does not see.
     thread.record.end();
-    let opened = session.log.open(session.head, &session.lock);
+    let opened = session.log.open(session.head, &session.lock, |chunk| open(thread, chunk, session));
     resume_operation(thread.record, session.head);
     let _blocked = sys::SignalsBlocked::new();
-    match opened {
-        Ok(chunk) => {
-            thread.backoff.clear();
-            Some(open(thread, chunk, session))
-        }
-        Err(reason) => {
+    opened.map_or_else(
+        |reason| {
             thread.backoff.fail(session.ticks());
             lose(reason, thread, session)
-        }
-    }
+        },
+        Some,
+    )
 }
 
 /// Counts an event that has no room.
@@ -220,7 +217,9 @@ fn lose(reason: LossReason, thread: &Thread, session: &Session) -> Option<OpenCh
     None
 }
 
+/// Makes a chunk that was just opened the thread's, with signals held back.
 fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {
+    thread.backoff.clear();
     let sequence = thread.sequence.get();
     thread.sequence.set(sequence + 1);
     let begin_ticks = session.ticks().max(thread.last_ticks.get());

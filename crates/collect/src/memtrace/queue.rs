@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use heapscribe_formats::model::{ChunkInfo, ProcessIndex, ProcessInfo};
 use heapscribe_formats::{ChunkSums, DefinitionsTaken};
-use heapscribe_wire::definitions::{Definitions, Position};
+use heapscribe_wire::definitions::{Definition, Definitions, Position};
 
 use super::message::{Message, Piece};
 use super::plan::{FilesPlan, Written};
@@ -70,11 +70,12 @@ impl Memtrace {
         process: ProcessIndex,
         position: Position,
         bytes: &[u8],
+        see: &mut dyn FnMut(&Definition<'_>),
     ) -> DefinitionsTaken {
         let mut reader = Definitions::new(bytes, position);
         let bad = loop {
             match reader.next() {
-                Some(Ok(_)) => {}
+                Some(Ok((_, definition))) => see(&definition),
                 Some(Err(bad)) => break Some(bad),
                 None => break None,
             }

@@ -1,6 +1,6 @@
 //! Writes a trace: appends blocks to a buffer of the caller.
 
-use heapscribe_wire::definitions::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Position};
+use heapscribe_wire::definitions::{BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Position};
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use super::block::{Kind, NO_PROCESS};
@@ -154,13 +154,25 @@ impl Writer {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> DefinitionsTaken {
+        self.definitions_seen(process, position, bytes, out, |_| ())
+    }
+
+    /// The same, and `see` sees each: they are decoded once.
+    pub fn definitions_seen(
+        &mut self,
+        process: ProcessIndex,
+        position: Position,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        mut see: impl FnMut(&Definition<'_>),
+    ) -> DefinitionsTaken {
         let mut reader = Definitions::new(bytes, position);
         let mut bad = None;
         while bad.is_none() && reader.offset() < bytes.len() {
             let (start, begins) = (reader.offset(), reader.position());
             while reader.offset() - start < DEFINITIONS_SLICE_BYTES {
                 match reader.next() {
-                    Some(Ok(_)) => {}
+                    Some(Ok((_, definition))) => see(&definition),
                     Some(Err(why)) => bad = Some(why),
                     None => break,
                 }

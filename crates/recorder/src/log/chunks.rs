@@ -95,24 +95,29 @@ impl Log {
         wanted.min(mapped).min(CHUNKS_MAX)
     }
 
-    /// Opens a free chunk, following the plan when there is none.
-    pub(crate) fn open(&self, head: &SharedHead, lock: &Lock) -> Result<OpenChunk, LossReason> {
-        if let Some(chunk) = self.try_open(head, lock)? {
-            return Ok(chunk);
+    /// Opens a free chunk for who takes it, following the plan when there is none.
+    pub(crate) fn open<T>(
+        &self,
+        head: &SharedHead,
+        lock: &Lock,
+        mut take: impl FnMut(OpenChunk) -> T,
+    ) -> Result<T, LossReason> {
+        if let Some(taken) = self.try_open(head, lock, &mut take)? {
+            return Ok(taken);
         }
         self.notice_heartbeat(head);
         if self.drainer.load(Ordering::Relaxed) == LISTENS
             && self.plan.when_full == WhenFull::Wait
-            && let Some(chunk) = self.wait(head, lock)?
+            && let Some(taken) = self.wait(head, lock, &mut take)?
         {
-            return Ok(chunk);
+            return Ok(taken);
         }
         self.look_when_silent();
         if self.drainer.load(Ordering::Relaxed) == ENDED {
             if let Some(_held) = lock.hold() {
                 spill::write(&self.chunks, self.plan.spill_limit_bytes, head);
             }
-            return self.try_open(head, lock)?.ok_or_else(|| self.full());
+            return self.try_open(head, lock, &mut take)?.ok_or_else(|| self.full());
         }
         Err(self.full())
     }
@@ -133,7 +138,20 @@ impl Log {
         })
     }
 
-    fn try_open(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
+    /// Opens a free chunk. Signals are held back until it is taken: a handler that jumped away before left it open, with
+    /// nobody to write into it, for ever. Where each call was jumped out of when its chunk had been opened, as a signal had
+    /// come meanwhile, all chunks were gone, and not one event of such a program was recorded.
+    fn try_open<T>(
+        &self,
+        head: &SharedHead,
+        lock: &Lock,
+        take: &mut impl FnMut(OpenChunk) -> T,
+    ) -> Result<Option<T>, LossReason> {
+        let _blocked = sys::SignalsBlocked::new();
+        Ok(self.find_or_add(head, lock)?.map(take))
+    }
+
+    fn find_or_add(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
         let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
         // The first that is free, so that as few as possible are ever touched: they count as the program's
         // memory.
@@ -226,7 +244,12 @@ impl Log {
 
     /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, there
     /// is nothing to wait for, or the budget of a log with hardly any chunks is spent.
-    fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
+    fn wait<T>(
+        &self,
+        head: &SharedHead,
+        lock: &Lock,
+        take: &mut impl FnMut(OpenChunk) -> T,
+    ) -> Result<Option<T>, LossReason> {
         let first_ns = clock::monotonic_ns();
         let mut now_ns = first_ns;
         let mut silence = Silence::begin(head.heartbeat.load(Ordering::Relaxed), now_ns);
@@ -241,8 +264,8 @@ impl Log {
             if is_short {
                 self.budget.spend(now_ns.saturating_sub(began_ns));
             }
-            if let Some(chunk) = self.try_open(head, lock)? {
-                return Ok(Some(chunk));
+            if let Some(taken) = self.try_open(head, lock, take)? {
+                return Ok(Some(taken));
             }
             // Of several threads that wait the first that gives up does so for all.
             let is_listening = self.drainer.load(Ordering::Relaxed) == LISTENS;

@@ -9,6 +9,8 @@ use heapscribe_wire::ids::StackId;
 pub struct Outside {
     /// Ranges of addresses of files, ascending, with no overlaps.
     files: Vec<(u64, u64)>,
+    /// The one that the last address was in: mostly the next one is, too.
+    last: (u64, u64),
 }
 
 impl Outside {
@@ -16,7 +18,10 @@ impl Outside {
     pub fn take(&mut self, definition: &Definition<'_>) -> Option<u64> {
         match definition {
             Definition::Module(Module { start, end, .. }) => self.file(*start, *end),
-            Definition::Unmapped => self.files.clear(),
+            Definition::Unmapped => {
+                self.files.clear();
+                self.last = (0, 0);
+            }
             Definition::Node(node) => {
                 let call = node.pc.0.wrapping_sub(u64::from(!node.exact));
                 return (!self.is_in_file(call)).then_some(call);
@@ -38,9 +43,14 @@ impl Outside {
         self.files.splice(first..last.max(first), [(start, end)]);
     }
 
-    fn is_in_file(&self, address: u64) -> bool {
+    fn is_in_file(&mut self, address: u64) -> bool {
+        if (self.last.0..self.last.1).contains(&address) {
+            return true;
+        }
         let after = self.files.partition_point(|file| file.0 <= address);
-        after.checked_sub(1).is_some_and(|at| address < self.files[at].1)
+        let Some(file) = after.checked_sub(1).map(|at| self.files[at]) else { return false };
+        self.last = file;
+        address < file.1
     }
 }
 

@@ -40,13 +40,14 @@ impl Moments {
         self.are_outside
     }
 
-    /// Takes definitions, which come before the events that have them.
-    pub fn definitions(&mut self, bytes: &[u8], position: Position) {
-        let mut definitions = Definitions::new(bytes, position);
-        for (_, definition) in definitions.by_ref().map_while(Result::ok) {
-            self.are_outside |= self.outside.take(&definition).is_some();
-        }
-        self.next_node = self.next_node.max(definitions.position().next_node as usize);
+    /// Takes a definition, which comes before the events that have it.
+    pub fn definition(&mut self, definition: &Definition<'_>) {
+        self.are_outside |= self.outside.take(definition).is_some();
+    }
+
+    /// What was taken are all definitions up to this position.
+    pub fn defined(&mut self, position: Position) {
+        self.next_node = self.next_node.max(position.next_node as usize);
     }
 
     /// Takes a chunk.

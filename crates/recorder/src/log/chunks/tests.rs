@@ -18,7 +18,7 @@ fn log(chunks: usize, planned: u32, drainer_pid: u32) -> Log {
 fn fill(log: &Log, head: &SharedHead, lock: &Lock) -> (usize, LossReason) {
     let mut filled = 0;
     loop {
-        match log.open(head, lock) {
+        match log.open(head, lock, |chunk| chunk) {
             Ok(chunk) => chunk.header.seal(1, 1),
             Err(reason) => return (filled, reason),
         }
@@ -29,7 +29,7 @@ fn fill(log: &Log, head: &SharedHead, lock: &Lock) -> (usize, LossReason) {
 /// A search that finds nothing; whether it slept.
 fn sleeps_in_search(log: &Log, head: &SharedHead, lock: &Lock) -> bool {
     let before = log.budget.naps();
-    let opened = log.open(head, lock);
+    let opened = log.open(head, lock, |chunk| chunk);
     assert_eq!(opened.err(), Some(LossReason::LogFull));
     log.budget.naps() > before
 }
@@ -44,7 +44,7 @@ fn a_log_with_hardly_any_chunks_waits_within_its_budget() {
         assert_eq!(log.drainer.load(Ordering::Relaxed), LISTENS, "it may take chunks later");
         // It does, and the chunk is found without waiting.
         log.chunks.header(chunks - 1).release();
-        assert_eq!(log.open(head, &lock).map(|chunk| chunk.index), Ok(chunks - 1));
+        assert_eq!(log.open(head, &lock, |chunk| chunk).map(|chunk| chunk.index), Ok(chunks - 1));
     }
 }
 
@@ -62,7 +62,7 @@ fn a_log_with_enough_chunks_waits_for_as_long_as_there_is_a_drainer() {
 #[test]
 fn a_log_that_waits_no_more_finds_that_its_drainer_has_ended() {
     let (log, head, lock) = (log(1, 64, NOBODY), head(), Lock::default());
-    while let Ok(Some(chunk)) = log.try_open(head, &lock) {
+    while let Ok(Some(chunk)) = log.try_open(head, &lock, &mut |chunk| chunk) {
         chunk.header.seal(1, 1);
     }
     log.budget.spend(u64::MAX);
@@ -77,11 +77,11 @@ fn a_log_that_waits_no_more_finds_that_its_drainer_has_ended() {
 #[test]
 fn the_first_thread_that_gives_up_does_so_for_all() {
     let (log, head, lock) = (log(8, 64, NOBODY), head(), Lock::default());
-    while let Ok(Some(chunk)) = log.try_open(head, &lock) {
+    while let Ok(Some(chunk)) = log.try_open(head, &lock, &mut |chunk| chunk) {
         chunk.header.seal(1, 1);
     }
     log.drainer.store(SILENT, Ordering::Relaxed);
-    assert!(matches!(log.wait(head, &lock), Ok(None)));
+    assert!(matches!(log.wait(head, &lock, &mut |chunk| chunk), Ok(None)));
     assert_eq!(log.drainer.load(Ordering::Relaxed), SILENT);
 }
 

@@ -36,10 +36,16 @@ fn take(moments: &mut Moments, events: &[(u64, u32)]) {
     moments.chunk(&ChunkInfo { begin_ticks, ..ChunkInfo::default() }, &payload);
 }
 
+fn define(moments: &mut Moments, bytes: &[u8]) {
+    let mut definitions = Definitions::new(bytes, Position::default());
+    definitions.by_ref().for_each(|read| moments.definition(&read.unwrap().1));
+    moments.defined(definitions.position());
+}
+
 /// Moments of nodes with these callers, by these chunks.
 fn moments(callers: &[u32], chunks: &[&[(u64, u32)]]) -> Moments {
     let mut moments = Moments::default();
-    moments.definitions(&nodes(callers), Position::default());
+    define(&mut moments, &nodes(callers));
     chunks.iter().for_each(|events| take(&mut moments, events));
     moments
 }
@@ -83,7 +89,7 @@ fn without_the_beginning_a_node_may_be_older() {
 fn nodes_in_no_file_are_noticed() {
     let mut moments = Moments::default();
     assert!(!moments.are_outside());
-    moments.definitions(&nodes(&[0]), Position::default());
+    define(&mut moments, &nodes(&[0]));
     assert!(moments.are_outside());
 }
 
