@@ -20,8 +20,6 @@ pub(crate) struct JitNames {
     /// Whether chunks of stacks in no file came before that.
     has_passed: bool,
     moments: Moments,
-    /// Whether it was seen that nodes are in no file.
-    were_outside: bool,
     /// The counter and CLOCK_MONOTONIC, early.
     early: Option<(u64, u64)>,
     /// Bytes of definitions that were taken.
@@ -40,7 +38,6 @@ impl JitNames {
             has_files: false,
             has_passed: false,
             moments,
-            were_outside: false,
             early: counter_and_ns(),
             bytes: 0,
         }
@@ -53,16 +50,16 @@ impl JitNames {
 
     /// Takes a definition that is new.
     pub(crate) fn definition(&mut self, definition: &Definition<'_>) {
+        let were_outside = self.moments.are_outside();
         self.moments.definition(definition);
+        if !were_outside && self.moments.are_outside() {
+            self.look();
+        }
     }
 
     /// So many bytes of definitions were taken, up to this position.
     pub(crate) fn defined(&mut self, bytes: usize, position: Position) {
         self.moments.defined(position);
-        if !self.were_outside && self.moments.are_outside() {
-            self.were_outside = true;
-            self.look();
-        }
         self.bytes += bytes;
     }
 

@@ -200,14 +200,14 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
     thread.record.end();
     let opened = session.log.open(session.head, &session.lock, |chunk| open(thread, chunk, session));
     resume_operation(thread.record, session.head);
-    let _blocked = sys::SignalsBlocked::new();
-    opened.map_or_else(
-        |reason| {
+    match opened {
+        Ok(chunk) => Some(chunk),
+        Err(reason) => {
+            let _blocked = sys::SignalsBlocked::new();
             thread.backoff.fail(session.ticks());
             lose(reason, thread, session)
-        },
-        Some,
-    )
+        }
+    }
 }
 
 /// Counts an event that has no room.

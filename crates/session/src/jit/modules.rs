@@ -48,9 +48,9 @@ impl Outside {
             return true;
         }
         let after = self.files.partition_point(|file| file.0 <= address);
-        let Some(file) = after.checked_sub(1).map(|at| self.files[at]) else { return false };
-        self.last = file;
-        address < file.1
+        let file = after.checked_sub(1).map(|at| self.files[at]).filter(|file| address < file.1);
+        self.last = file.unwrap_or(self.last);
+        file.is_some()
     }
 }
 
@@ -97,6 +97,7 @@ mod tests {
     fn frames_in_no_file_of_that_time() {
         check(&[('.', 5), ('+', 5), ('.', 5), ('.', 6), ('.', 7), ('.', 4)], &[(4, 5), (5, 1), (7, 4)]);
         check(&[('+', 5), ('-', 0), ('.', 5)], &[(5, 1)]);
+        check(&[('+', 5), ('.', 5), ('-', 0), ('.', 5)], &[(5, 2)]);
         let files = [('+', 10), ('+', 4), ('+', 7), ('+', 6), ('+', 8)];
         let nodes = [('.', 3), ('.', 4), ('.', 9), ('.', 11), ('.', 12)];
         check(&[&files[..], &nodes].concat(), &[(3, 1), (12, 5)]);
