@@ -1,20 +1,26 @@
-//! The live table: what is allocated now. A slot for each place where a block can start, found from the
-//! address by two steps of a radix, so that nothing is probed, hashed or locked.
+//! The live table: what is allocated now. An entry for each place where a block can start, found from the address by
+//! two steps of a radix, so that nothing is probed, hashed or locked; an entry leads to the slot that tells of the block.
 //!
 //! ```text
 //!   file     unit 0..3    directory: 2^14 entries of u32, by (address / 16 GiB, bit 3 of the address)
 //!            unit 4..7    the same for blocks of pools, whose granule is 16 bytes everywhere
 //!            unit 8 ..    a mark for each unit, a byte: 0 no pages yet, 1 changed, 2 not changed since a reader said so
 //!            unit u       table: 4096 entries of u32, by address / 4 MiB within the 16 GiB
-//!            unit u ..    slots of 4 MiB of heap: one per granule (32 bytes on glibc, 16 elsewhere)
-//!   An entry is the number of the unit that it leads to, 0 for none. A unit is 16 KiB.
+//!            unit u ..    region: entries of 4 MiB of heap, one per granule (32 bytes on glibc, 16 elsewhere)
+//!            unit u       slots: 9 for which of this unit are free, and 1015 of blocks
+//!   An entry is 0 for none; one of a directory or a table is the number of the unit that it leads to, one of a region
+//!   that of a slot, counted from the file's beginning. A unit is 16 KiB.
 //!
 //!   slot     word 0       bits 0-25 size  26-51 stack  52 live  53 address bit 4  54-61 thread, high 8
 //!                      62-63 sampling rate
 //!            word 1       bits 0-47 birth ticks        48-63 thread, low 16
 //! ```
-//! A size of all ones says that the size, 64 bits, is word 1 of the slot after this one: the block
-//! covers that one, so it is no block's start. Word 0 is stored last and cleared first.
+//! A size of all ones says that the size, 64 bits, is word 1 of the slot to which the entry of the next granule leads: the
+//! block covers that one, so no block starts there. A slot is written before the entry that leads to it, which is cleared
+//! first; a free slot is zero.
+//!
+//! Slots lie close together, wherever their blocks are: most granules are no block's start, and memory of a slot for each
+//! was half of the heap's, 1.94 GiB for 4 GiB in blocks of 1 KiB.
 //!
 //! Bit 3 of the address picks a table of its own, because other heaps have classes of 8 bytes (jemalloc,
 //! mimalloc, tcmalloc): two such neighbours share a granule but not a table. On glibc no two blocks start
@@ -32,7 +38,7 @@ use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STAC
 
 pub mod walk;
 
-/// Bytes of heap that one run of slots covers.
+/// Bytes of heap that one region covers.
 pub const REGION_BYTES: u64 = 4 << 20;
 /// Units of the directory.
 pub const DIRECTORY_UNITS: u32 = 8;
@@ -44,6 +50,16 @@ pub const CHANGED: u8 = 1;
 pub const UNCHANGED: u8 = 2;
 /// Bytes of one slot.
 pub const SLOT_BYTES: usize = 16;
+/// Bytes of an entry.
+pub const ENTRY_BYTES: usize = 4;
+/// Slots of one unit.
+pub const UNIT_SLOTS: usize = LIVE_UNIT_BYTES / SLOT_BYTES;
+/// The first slots of a unit of slots, in which stands which of the others are free.
+pub const HEADER_SLOTS: usize = 1 + UNIT_SLOTS / 8 / SLOT_BYTES;
+const _: () = assert!(
+    LIVE_FILE_BYTES / SLOT_BYTES <= u32::MAX as usize,
+    "an entry of 32 bits has the number of any slot"
+);
 /// Heap addresses are below this.
 pub const ADDRESS_END: u64 = 1 << 47;
 /// Granule shift where blocks start at least 32 bytes apart: glibc.
@@ -55,13 +71,18 @@ pub const LIVE_FILE_BYTES: usize = LIVE_UNITS_MAX * LIVE_UNIT_BYTES;
 
 /// Entries of the directory of the heap's blocks, and of that of the pools' after it.
 pub const DIRECTORY_ENTRIES: usize = (ADDRESS_END >> 34) as usize * 2;
-const _: () = assert!(2 * DIRECTORY_ENTRIES * 4 == DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
+const _: () = assert!(2 * DIRECTORY_ENTRIES * ENTRY_BYTES == DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
 const TABLE_ENTRIES: usize = ((1u64 << 34) / REGION_BYTES) as usize;
-const _: () = assert!(TABLE_ENTRIES * 4 == LIVE_UNIT_BYTES);
+const _: () = assert!(TABLE_ENTRIES * ENTRY_BYTES == LIVE_UNIT_BYTES);
 
-/// Units of the slots of one region.
+/// Units of one region.
 pub const fn region_units(granule_shift: u32) -> u32 {
-    ((REGION_BYTES >> granule_shift) as usize * SLOT_BYTES / LIVE_UNIT_BYTES) as u32
+    ((REGION_BYTES >> granule_shift) as usize * ENTRY_BYTES / LIVE_UNIT_BYTES) as u32
+}
+
+/// The unit that a slot is in, by its number.
+pub const fn unit_of_slot(slot: u32) -> u32 {
+    slot / UNIT_SLOTS as u32
 }
 
 /// Units of the marks of a file of this size.
@@ -76,8 +97,8 @@ pub struct Path {
     pub directory: usize,
     /// Entry of the table.
     pub table: usize,
-    /// Slot within the region.
-    pub slot: usize,
+    /// Entry of the region.
+    pub granule: usize,
 }
 
 impl Path {
@@ -88,7 +109,7 @@ impl Path {
         Path {
             directory: ((a >> 34) << 1 | (a >> 3 & 1)) as usize % DIRECTORY_ENTRIES,
             table: (a >> 22) as usize % TABLE_ENTRIES,
-            slot: ((a % REGION_BYTES) >> granule_shift) as usize,
+            granule: ((a % REGION_BYTES) >> granule_shift) as usize,
         }
     }
 
@@ -108,7 +129,7 @@ impl Path {
     pub const fn address(self, granule_shift: u32) -> HeapAddress {
         let phase = (self.directory as u64 & 1) << 3;
         let high = ((self.directory % DIRECTORY_ENTRIES) as u64 >> 1) << 34 | (self.table as u64) << 22;
-        HeapAddress(high | (self.slot as u64) << granule_shift | phase)
+        HeapAddress(high | (self.granule as u64) << granule_shift | phase)
     }
 }
 
@@ -140,7 +161,7 @@ pub struct UsualSlot {
     pub birth_ticks: u64,
 }
 
-/// A size that does not fit its bits: the size stands in the slot after this one.
+/// A size that does not fit its bits: the size stands in the slot of the granule after this one's.
 pub const SIZE_ELSEWHERE: u64 = (1 << SIZE_BITS) - 1;
 const STACK_AT: u32 = SIZE_BITS;
 const LIVE: u64 = 1 << (SIZE_BITS + STACK_BITS);
@@ -150,7 +171,7 @@ const RATE_AT: u32 = THREAD_HIGH_AT + 8;
 const BIRTH_MASK: u64 = (1 << BIRTH_BITS) - 1;
 
 impl Slot {
-    /// The two words. Sizes from [`SIZE_ELSEWHERE`] on are to be written after it by the caller.
+    /// The two words. Sizes from [`SIZE_ELSEWHERE`] on are to be written elsewhere by the caller.
     #[inline(always)]
     pub const fn pack(&self) -> [u64; 2] {
         let size = if self.size_bytes < SIZE_ELSEWHERE { self.size_bytes } else { SIZE_ELSEWHERE };
@@ -284,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_and_its_first_block_do_not_share_a_slot() {
+    fn a_pool_and_its_first_block_do_not_share_an_entry() {
         let address = HeapAddress(0x7fff_f7ff_ffe8);
         let (heap, pool) = (Path::of(address, GRANULE_SHIFT_OTHER), Path::of_pool(address));
         assert_ne!(heap.directory, pool.directory);
@@ -293,10 +314,10 @@ mod tests {
     }
 
     #[test]
-    fn eight_byte_neighbours_do_not_share_a_slot() {
+    fn eight_byte_neighbours_do_not_share_an_entry() {
         let a = Path::of(HeapAddress(0x1000), GRANULE_SHIFT_OTHER);
         let b = Path::of(HeapAddress(0x1008), GRANULE_SHIFT_OTHER);
-        assert_ne!((a.directory, a.table, a.slot), (b.directory, b.table, b.slot));
+        assert_ne!((a.directory, a.table, a.granule), (b.directory, b.table, b.granule));
     }
 
     #[test]

@@ -240,7 +240,7 @@ fn dev_shm_of_64_mib() {
     }
 }
 
-/// No place but 64 MiB, of which the live table of 120 MiB would take 60, and the program 8 for
+/// No place but 64 MiB, of which the live table of 480 MiB would take 60, and the program 8 for
 /// itself: that is left for it, and no event is lost.
 #[test]
 fn sessions_beside_the_programs_own_shared_memory() {

@@ -139,7 +139,7 @@ fn who_is_killed_after_a_failed_exec_was_killed() {
 }
 
 /// A program that locks its memory has a live table of which only what is used takes memory: 20 MiB for a heap of
-/// 40, not the next window, too.
+/// 150, not the next window, too.
 #[test]
 fn locked_memory_does_not_fill_the_live_table() {
     use std::os::unix::fs::MetadataExt;

@@ -61,7 +61,7 @@ static int locked(int argc, char **argv) {
 // table stays.
 static int locked_windows(int argc, char **argv) {
     if (mlockall(MCL_CURRENT | MCL_FUTURE)) return 90;
-    for (int i = 0; i < 40000; i++) MALLOC(1000);
+    for (int i = 0; i < 150000; i++) MALLOC(1000);
     raise(SIGKILL);
     return 91;
 }

@@ -11,7 +11,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 
 use super::entry_token::Entered;
 use crate::events::{self, Reservation};
-use crate::live::SlotPlace;
+use crate::live::{Access, EntryPlace};
 use crate::platform::memory::prefetch;
 use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full, is_recorded_in_full};
 use crate::stack_ids;
@@ -61,7 +61,7 @@ impl Entered {
                 self.apart().record_any_alloc::<POOL>(call, address, size_bytes, align, &apart)
             };
         }
-        let place = session.live.prefetch::<false>(address as u64, &thread.regions);
+        let place = session.live.prefetch::<false>(address as u64, &thread.live);
         // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
@@ -93,7 +93,7 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         let admit = if POOL { admit_apart } else { admit };
         let Some(rate) = admit(size_bytes, thread, self.words(), session) else { return };
-        let place = session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
+        let place = session.live.prefetch::<POOL>(address as u64, thread.live::<POOL>());
         // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stack_ids::stack_id(*registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
@@ -115,7 +115,7 @@ impl Entered {
     unsafe fn insert<const POOL: bool>(
         &self,
         address: usize,
-        place: Option<SlotPlace<'_>>,
+        place: Option<EntryPlace<'_>>,
         size_bytes: u64,
         stack: StackId,
         rate: RateId,
@@ -126,22 +126,13 @@ impl Entered {
             thread.record.count_allocated(size_bytes);
             thread.last_alloc_ticks.set(now);
         }
-        let (thread_id, birth_ticks) = (thread.id.get(), now);
-        let slot = Slot { size_bytes, stack, thread: thread_id, birth_ticks, upper_half: false, rate };
+        let (id, birth_ticks) = (thread.id.get(), now);
+        let slot = Slot { size_bytes, stack, thread: id, birth_ticks, upper_half: false, rate };
         if rate != RateId::FULL {
             filter::add(address);
         }
         // SAFETY: the block is this call's, so no other thread inserts or removes at its address.
-        match unsafe {
-            session.live.insert_at::<POOL>(
-                address as u64,
-                slot,
-                place,
-                thread.regions::<POOL>(),
-                session.head,
-                &session.lock,
-            )
-        } {
+        match unsafe { session.live.insert::<POOL>(address as u64, slot, place, self.access::<POOL>()) } {
             Ok(false) => {}
             Ok(true) => session.head.count_loss(LossReason::ReplacedBlock),
             Err(_) => session.head.count_loss(LossReason::LiveTable),
@@ -158,17 +149,17 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         // Neither the slot nor the heap's own words before the block are in the cache when a block has
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
-        let place = session.live.prefetch::<false>(address as u64, &thread.regions);
+        let place = session.live.prefetch_block::<false>(address as u64, &thread.live);
         prefetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
         if !is_full(session.head) {
             // SAFETY: the caller owns the block.
             return unsafe { self.apart().record_free_of_sample(call, address) };
         }
         let reservation = events::reserve(thread, session);
-        let upper_half = session.live.upper_half::<false>(address as u64);
+        let (upper_half, access) = (session.live.upper_half::<false>(address as u64), self.access::<false>());
         if let (Some(reservation), Some(place)) = (&reservation, place)
             // SAFETY: the caller owns the block.
-            && let Some(slot) = unsafe { place.take_usual(thread.id.get(), upper_half) }
+            && let Some(slot) = unsafe { session.live.take_usual(place, thread.id.get(), upper_half, access) }
         {
             thread.record.count_freed(slot.size_bytes);
             let age = age_ticks(reservation.now, slot.birth_ticks);
@@ -212,9 +203,8 @@ impl Entered {
     /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
     pub unsafe fn remove<const POOL: bool>(&self, address: usize) -> RemovedBlock {
-        let regions = self.thread.regions::<POOL>();
         // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
-        let slot = unsafe { self.session.live.remove::<POOL>(address as u64, regions) };
+        let slot = unsafe { self.session.live.remove::<POOL>(address as u64, self.access::<POOL>()) };
         if !POOL && let Some(slot) = &slot {
             self.thread.record.count_freed(slot.size_bytes);
         }
@@ -358,15 +348,19 @@ impl Entered {
             let (thread, session) = (self.thread, self.session);
             thread.record.uncount_freed(slot.size_bytes);
             // SAFETY: the caller still owns the block, the heap has left it alone.
-            let put = unsafe {
-                session.live.insert::<false>(address, slot, &thread.regions, session.head, &session.lock)
-            };
+            let put = unsafe { session.live.insert::<false>(address, slot, None, self.access::<false>()) };
             if put.is_err() {
                 session.head.count_loss(LossReason::LiveTable);
             }
         }
         // SAFETY: the registers are those of the hook's caller, which is active; no block is given.
         unsafe { self.record_alloc::<false>(call, 0, size_bytes, 0, registers) };
+    }
+
+    /// What the thread changes the live table with.
+    #[inline(always)]
+    fn access<const POOL: bool>(&self) -> Access<'_> {
+        Access { cache: self.thread.live::<POOL>(), lock: &self.session.lock }
     }
 
     #[inline(always)]

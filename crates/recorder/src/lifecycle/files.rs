@@ -87,13 +87,13 @@ pub(super) unsafe fn create(
     // The head last: it is by the head that others find the session.
     let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
-    let live = LiveTable::new(live, granule_shift).ok_or(Errno::ENOMEM)?;
     // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head; only the thread
     // that makes the session takes memory now.
     let (head, steps) = unsafe {
         let steps = memory::alloc_alone(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
         (&*head.at(0).cast::<SharedHead>(), steps)
     };
+    let live = LiveTable::new(live, granule_shift, head).ok_or(Errno::ENOMEM)?;
     head.mode.store(inherited_mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);
     head.is_expedited.store(u32::from(sys::register_for_barriers()), Ordering::Relaxed);

@@ -58,8 +58,8 @@ fn begin(thread: &Thread, tid: u32, session: &Session) {
         (*thread.v8.get()).forget();
     }
     thread.named_modules.clear();
-    thread.regions.clear();
-    thread.pool_regions.clear();
+    thread.live.clear();
+    thread.live_of_pools.clear();
     thread.sections.clear();
     thread.before.set(Counts::of(thread.record));
     define(id, tid, session);

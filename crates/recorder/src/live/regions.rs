@@ -4,11 +4,11 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
-/// The slots of a region of the live table.
+/// A region of the live table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
-    /// Its first slot; they lie one behind the other.
-    pub slots: *mut u8,
+    /// Its first entry; they lie one behind the other.
+    pub entries: *mut u8,
     /// The mark of its first unit.
     pub marks: *const AtomicU8,
 }
@@ -17,11 +17,11 @@ pub(crate) struct Region {
 #[derive(Debug)]
 struct Entry {
     key: Cell<u64>,
-    slots: Cell<*mut u8>,
+    entries: Cell<*mut u8>,
     marks: Cell<*const AtomicU8>,
 }
 
-/// Regions that a thread found last, so that most look-ups touch nothing but the slot. A handler may jump
+/// Regions that a thread found last, so that most look-ups touch nothing but the entry. A handler may jump
 /// away at any store, so a key is taken off before its region changes and put on after.
 #[derive(Debug)]
 pub(crate) struct RegionCache([Entry; 8]);
@@ -34,7 +34,7 @@ impl Default for RegionCache {
             [const {
                 Entry {
                     key: Cell::new(NO_KEY),
-                    slots: Cell::new(ptr::null_mut()),
+                    entries: Cell::new(ptr::null_mut()),
                     marks: Cell::new(ptr::null()),
                 }
             }; 8],
@@ -59,7 +59,7 @@ impl RegionCache {
     pub(crate) fn get(&self, address: u64) -> Option<Region> {
         let entry = &self.0[(address >> 22) as usize % self.0.len()];
         let is_it = entry.key.get() == Self::key(address);
-        is_it.then(|| Region { slots: entry.slots.get(), marks: entry.marks.get() })
+        is_it.then(|| Region { entries: entry.entries.get(), marks: entry.marks.get() })
     }
 
     /// Keeps the region of an address.
@@ -67,7 +67,7 @@ impl RegionCache {
         let entry = &self.0[(address >> 22) as usize % self.0.len()];
         entry.key.set(NO_KEY);
         compiler_fence(Ordering::SeqCst);
-        entry.slots.set(region.slots);
+        entry.entries.set(region.entries);
         entry.marks.set(region.marks);
         compiler_fence(Ordering::SeqCst);
         entry.key.set(Self::key(address));

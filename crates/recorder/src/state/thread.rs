@@ -19,7 +19,7 @@ use super::sections::Sections;
 use crate::interpreter::chain::InterpretedFrames;
 use crate::interpreter::php::chain::PhpFrames;
 use crate::interpreter::v8::frames::JsFrames;
-use crate::live::RegionCache;
+use crate::live::LiveCache;
 use crate::log::OpenChunk;
 use crate::unwind::StackRange;
 
@@ -58,10 +58,10 @@ pub(crate) struct Thread {
     pub backoff: Backoff,
     /// The stack it was born with.
     pub stack: Cell<Option<StackRange>>,
-    /// Regions of the live table that it found last.
-    pub regions: RegionCache,
+    /// What it keeps of the live table.
+    pub live: LiveCache,
     /// The same, for blocks of pools.
-    pub pool_regions: RegionCache,
+    pub live_of_pools: LiveCache,
     /// The sections that it is in.
     pub sections: Sections,
     /// What its record counted when it took it.
@@ -104,14 +104,12 @@ impl Thread {
         stacks: CachedStacks,
     ) -> &'static Thread {
         let thread = place.as_ptr();
-        // SAFETY: the memory is for a thread and nobody else uses it; all fields but these are integers, for
-        // which zero is valid.
+        // SAFETY: the memory is for a thread and nobody else uses it; all fields but these are integers and raw
+        // pointers, for which zero is valid: what a thread keeps of the live table is cleared when it begins.
         unsafe {
             (&raw mut (*thread).record).write(record);
             (&raw mut (*thread).chunk).write(Cell::new(None));
             (&raw mut (*thread).stack).write(Cell::new(None));
-            (&raw mut (*thread).regions).write(RegionCache::default());
-            (&raw mut (*thread).pool_regions).write(RegionCache::default());
             (&raw mut (*thread).sampling).write(Sampling::new());
             (&raw mut (*thread).stacks).write(UnsafeCell::new(stacks));
             (&raw mut (*thread).interpreted).write(UnsafeCell::new(InterpretedFrames::default()));
@@ -121,10 +119,10 @@ impl Thread {
         }
     }
 
-    /// Regions of the live table that it found last.
+    /// What it keeps of the live table.
     #[inline(always)]
-    pub(crate) fn regions<const POOL: bool>(&self) -> &RegionCache {
-        if POOL { &self.pool_regions } else { &self.regions }
+    pub(crate) fn live<const POOL: bool>(&self) -> &LiveCache {
+        if POOL { &self.live_of_pools } else { &self.live }
     }
 
     /// The ticks of an event that happens now: later than any before it on this thread.

@@ -10,15 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use heapscribe_units::counted;
 use heapscribe_wire::limits::{LIVE_UNIT_BYTES, LIVE_UNITS_MAX};
+use heapscribe_wire::live::SLOT_BYTES;
 use heapscribe_wire::live::walk::{Unit, Units};
-use heapscribe_wire::live::{DIRECTORY_UNITS, SLOT_BYTES};
 use rayon::prelude::*;
 
-use super::gathered::{Gathered, Kind, Tables};
+use super::gathered::Gathered;
 use super::source::{Buffers, Source, Writers};
 
 const UNIT: u64 = LIVE_UNIT_BYTES as u64;
-const DIRECTORY_END: u64 = DIRECTORY_UNITS as u64 * UNIT;
 /// What one core takes on in one go.
 const PIECE_BYTES: u64 = 2 << 20;
 const PIECE_UNITS: usize = PIECE_BYTES as usize / LIVE_UNIT_BYTES;
@@ -30,10 +29,8 @@ const BLOCK_BYTES: u64 = 512;
 pub(super) struct Image {
     /// Units in use, of the whole file.
     units: u32,
-    /// The directories; then what each core has gathered.
+    /// What each core has gathered.
     gathered: Vec<Gathered>,
-    /// The tables that directories lead to.
-    tables: Tables,
     /// Units that were read again, each time together, and which of `gathered` has what there is of them.
     renewed: Vec<(Vec<u32>, usize)>,
     /// Which of those has a unit, and where, by its number.
@@ -60,9 +57,10 @@ impl Image {
         let cores = rayon::current_num_threads();
         // The cores do not take equal parts.
         let part = |n: u64| (n + n / 4) as usize / cores + 1;
-        let (units, slots) = (part(bytes / UNIT), part(blocks.min(bytes / SLOT_BYTES as u64)));
-        self.gathered.resize_with(cores + 1, Gathered::default);
-        self.gathered[1..].par_iter_mut().for_each(|gathered| gathered.provide(units, slots));
+        // A slot for each block, and at most one for the entries that lead there.
+        let (units, slots) = (part(bytes / UNIT), part((2 * blocks).min(bytes / SLOT_BYTES as u64)));
+        self.gathered.resize_with(cores, Gathered::default);
+        self.gathered.par_iter_mut().for_each(|gathered| gathered.provide(units, slots));
         Ok(())
     }
 
@@ -74,56 +72,38 @@ impl Image {
             let what = format!("the file ends at byte {is}, and {} of it are in use", counted(due, "byte"));
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
-        self.gathered.resize_with(rayon::current_num_threads() + 1, Gathered::default);
+        self.gathered.resize_with(rayon::current_num_threads(), Gathered::default);
         self.gathered.iter_mut().for_each(Gathered::clear);
         self.renewed.clear();
-        let source = Source { file, writers };
-        self.read_directories(&source, due)?;
-        let (tables, rest) = (&self.tables, self.gathered.split_at_mut(1).1);
-        let next = AtomicU64::new(DIRECTORY_END);
-        rest.par_iter_mut().try_for_each(|gathered| {
+        let (source, next) = (Source { file, writers }, AtomicU64::new(0));
+        self.gathered.par_iter_mut().try_for_each(|gathered| {
             let mut buffers = Buffers::default();
             loop {
                 let start = next.fetch_add(PIECE_BYTES, Relaxed);
                 if start >= due {
                     return Ok(());
                 }
-                source.gather(start..due.min(start + PIECE_BYTES), tables, (&mut buffers, gathered))?;
+                source.gather(start..due.min(start + PIECE_BYTES), (&mut buffers, gathered))?;
             }
         })
-    }
-
-    fn read_directories(&mut self, source: &Source<'_>, due: u64) -> io::Result<()> {
-        let Some(directories) = self.gathered.first_mut() else { return Ok(()) };
-        directories.clear();
-        let into = (&mut Buffers::default(), &mut *directories);
-        source.gather(0..due.min(DIRECTORY_END), &Tables::default(), into)?;
-        self.tables = Tables::of(directories);
-        Ok(())
     }
 
     /// Reads these units again, of a table that has `units` now: what was read of them before is left out.
     pub(super) fn renew(&mut self, file: &File, units: u32, changed: &[u32]) -> io::Result<()> {
         self.units = units.min(LIVE_UNITS_MAX as u32);
-        let (directories, rest) = changed.split_at(changed.partition_point(|unit| *unit < DIRECTORY_UNITS));
-        if !directories.is_empty() {
-            let source = Source { file, writers: Writers::Held };
-            self.read_directories(&source, u64::from(self.units) * UNIT)?;
-        }
-        if rest.is_empty() {
+        if changed.is_empty() {
             return Ok(());
         }
-        self.renewed.push((rest.to_vec(), self.gathered.len()));
-        let tables = &self.tables;
+        self.renewed.push((changed.to_vec(), self.gathered.len()));
         let gather = |numbers: &[u32]| {
             let (mut gathered, mut bytes) = (Gathered::default(), Box::new([0; LIVE_UNIT_BYTES]));
             for &number in numbers {
                 file.read_exact_at(&mut bytes[..], u64::from(number) * UNIT)?;
-                gathered.add(number, &bytes, tables.kind(number));
+                gathered.add(number, &bytes);
             }
             Ok(gathered)
         };
-        let pieces: io::Result<Vec<Gathered>> = rest.par_chunks(PIECE_UNITS).map(gather).collect();
+        let pieces: io::Result<Vec<Gathered>> = changed.par_chunks(PIECE_UNITS).map(gather).collect();
         self.gathered.extend(pieces?);
         Ok(())
     }
@@ -175,7 +155,6 @@ impl Image {
 #[derive(Debug)]
 pub(super) struct Assembly {
     image: Image,
-    tables: Option<Tables>,
     /// The unit that is not yet whole.
     open: Option<(u32, Box<[u8; LIVE_UNIT_BYTES]>)>,
 }
@@ -183,9 +162,8 @@ pub(super) struct Assembly {
 impl Assembly {
     /// Of a file with so many units in use.
     pub(super) fn new(units: u32) -> Assembly {
-        let gathered = vec![Gathered::default(), Gathered::default()];
-        let units = units.min(LIVE_UNITS_MAX as u32);
-        Assembly { image: Image { units, gathered, ..Image::default() }, tables: None, open: None }
+        let (units, gathered) = (units.min(LIVE_UNITS_MAX as u32), vec![Gathered::default()]);
+        Assembly { image: Image { units, gathered, ..Image::default() }, open: None }
     }
 
     /// Adds bytes that lie behind those that were added before.
@@ -204,12 +182,9 @@ impl Assembly {
 
     fn close(&mut self) {
         let Some((number, bytes)) = self.open.take() else { return };
-        let [directories, rest] = &mut self.image.gathered[..] else { return };
-        if number < DIRECTORY_UNITS {
-            return directories.add(number, &bytes, Kind::Entries);
+        if let Some(gathered) = self.image.gathered.first_mut() {
+            gathered.add(number, &bytes);
         }
-        let tables = self.tables.get_or_insert_with(|| Tables::of(directories));
-        rest.add(number, &bytes, tables.kind(number));
     }
 
     /// The image.

@@ -10,7 +10,7 @@ use heapscribe_wire::live::SLOT_BYTES;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
-use super::gathered::{Gathered, Tables};
+use super::gathered::Gathered;
 
 const UNIT: u64 = LIVE_UNIT_BYTES as u64;
 /// What is read at a time, at most: it stays in a core's cache.
@@ -49,7 +49,6 @@ impl Source<'_> {
     pub(super) fn gather(
         &self,
         range: Range<u64>,
-        tables: &Tables,
         (Buffers { first: buffer, second }, into): (&mut Buffers, &mut Gathered),
     ) -> io::Result<()> {
         let (mut at, mut bytes, mut is_hole) = (range.start, LIVE_UNIT_BYTES, true);
@@ -67,7 +66,7 @@ impl Source<'_> {
                 self.settle(at, buffer, second)?;
             }
             for (number, unit) in ((at / UNIT) as u32..).zip(buffer.as_chunks().0) {
-                into.add(number, unit, tables.kind(number));
+                into.add(number, unit);
             }
             is_hole = buffer.last_chunk::<PAGE_BYTES>().is_none_or(|page| *page == [0; PAGE_BYTES]);
             (at, bytes) = (end, BUFFER_BYTES.min(2 * bytes));

@@ -1,28 +1,28 @@
-//! The live table, read: from the directories over the tables to the slots of a copy of the file, and
-//! from each slot back to the address of its block.
+//! The live table, read: from the directories over tables and regions to the slots of a copy of the file, and
+//! from each entry of a region back to the address of its block.
 //!
-//! Whoever wrote the table may have meant harm, or died in the middle of a word. So each number of a unit
-//! is checked before it is followed, each unit is visited once - entries that lead where another has led
-//! already are reported and passed over, so that a small file cannot make a reader work for long - and what
-//! makes no sense is reported with its place in the file, while the walk continues.
+//! Whoever wrote the table may have meant harm, or died in the middle of a word. So each number of a unit or a slot
+//! is checked before it is followed, each is visited once - entries that lead where another has led
+//! already are reported and passed over, so that a small file cannot make a reader work for long, and no block counts
+//! twice - and what makes no sense is reported with its place in the file, while the walk continues.
 
 use core::fmt;
 
 use super::{
-    ADDRESS_END, DIRECTORY_ENTRIES, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path,
-    SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
+    ADDRESS_END, DIRECTORY_ENTRIES, DIRECTORY_UNITS, ENTRY_BYTES, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER,
+    Path, SIZE_ELSEWHERE, SLOT_BYTES, Slot, UNIT_SLOTS, region_units, unit_of_slot,
 };
 use crate::ids::HeapAddress;
 use crate::limits::{LIVE_UNIT_BYTES, LIVE_UNITS_MAX};
 
 mod unit;
 
-pub use unit::{SlotBits, SlotWords, UNIT_SLOTS, Unit, is_read, slot_words};
+pub use unit::{SlotBits, SlotWords, Unit, slot_words};
 
-/// Entries of a directory or a table in one unit.
-const UNIT_ENTRIES: usize = LIVE_UNIT_BYTES / 4;
+/// Entries in one unit.
+const UNIT_ENTRIES: usize = LIVE_UNIT_BYTES / ENTRY_BYTES;
 /// Entries that lie where a slot would.
-const SLOT_ENTRIES: usize = SLOT_BYTES / 4;
+const SLOT_ENTRIES: usize = SLOT_BYTES / ENTRY_BYTES;
 
 /// A copy of a live file.
 pub trait Units {
@@ -92,8 +92,13 @@ impl fmt::Display for TableError {
 
 impl core::error::Error for TableError {}
 
-/// Words that a walk needs to note which of so many units it has seen.
+/// Words that a walk needs to note which of so many units it has seen, and which of their slots.
 pub const fn seen_words(units: u32) -> usize {
+    unit_words(units) + units as usize * (UNIT_SLOTS / 64)
+}
+
+/// Those for the units.
+const fn unit_words(units: u32) -> usize {
     (units as usize).div_ceil(64)
 }
 
@@ -119,13 +124,15 @@ pub fn walk<U: Units>(
         return Err(TableError::TooBig { units: count });
     }
     if seen.len() < seen_words(count) {
-        return Err(TableError::OutOfSpace { units: seen.len() as u32 * 64 });
+        let fits = |units: &u32| seen_words(*units) <= seen.len();
+        return Err(TableError::OutOfSpace { units: (0..count).rev().find(fits).unwrap_or(0) });
     }
     if ![GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER].contains(&granule_shift) {
         return Err(TableError::InvalidInput { offset: 0, what: "unknown distance of blocks" });
     }
     seen.fill(0);
-    Walk { units, count, granule_shift, seen, visit }.run();
+    let (seen, seen_slots) = seen.split_at_mut(unit_words(count));
+    Walk { units, count, granule_shift, seen, seen_slots, visit }.run();
     Ok(())
 }
 
@@ -135,6 +142,7 @@ struct Walk<'a, U, V> {
     count: u32,
     granule_shift: u32,
     seen: &'a mut [u64],
+    seen_slots: &'a mut [u64],
     visit: V,
 }
 
@@ -161,48 +169,64 @@ impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
 
     fn region(&mut self, directory: usize, table: usize, region: u32) {
         for nth in 0..region_units(self.shift(directory)) {
-            self.units.unit(region + nth).for_each_slot(|at, words| {
-                if let Some(slot) = Slot::unpack(words) {
-                    let path = Path { directory, table, slot: nth as usize * UNIT_SLOTS + at };
-                    let found = self.block(path, slot, place(region + nth, at * SLOT_BYTES));
+            for_each_entry(&self.units.unit(region + nth), |at, slot| {
+                let path = Path { directory, table, granule: nth as usize * UNIT_ENTRIES + at };
+                if let Some(found) = self.block(path, slot, place(region + nth, at * ENTRY_BYTES)) {
                     (self.visit)(found);
                 }
             });
         }
     }
 
-    /// The block of a slot that is live.
-    fn block(&self, path: Path, mut slot: Slot, offset: u64) -> Result<Live, TableError> {
+    /// The block to whose slot an entry leads that stands at this offset. `None` where it leads to no block: to the size of
+    /// the one before it, or to a slot that was free when it was copied.
+    fn block(&mut self, path: Path, slot: u32, offset: u64) -> Option<Result<Live, TableError>> {
+        let refused = |what| Some(Err(TableError::InvalidInput { offset, what }));
+        let Some(words) = self.slot(slot) else { return refused("entry that leads out of the file") };
+        let (word, bit) = (slot as usize / 64, slot % 64);
+        if self.seen_slots.get(word).is_none_or(|bits| bits >> bit & 1 != 0) {
+            return refused("entry that leads where another has led already");
+        }
+        self.seen_slots[word] |= 1 << bit;
+        let mut slot = Slot::unpack(words)?;
         let shift = self.shift(path.directory);
         let HeapAddress(mut address) = path.address(shift);
         if shift == GRANULE_SHIFT_GLIBC {
             address |= u64::from(slot.upper_half) << 4;
         }
         if slot.size_bytes == SIZE_ELSEWHERE {
-            let size = self.size_after(path, shift);
-            let what = "block whose size is missing";
-            slot.size_bytes = size.ok_or(TableError::InvalidInput { offset, what })?;
+            let Some(size) = self.size_after(path, shift) else {
+                return refused("block whose size is missing");
+            };
+            slot.size_bytes = size;
         }
-        Ok(Live { address: HeapAddress(address), is_pool: path.is_pool(), slot })
+        Some(Ok(Live { address: HeapAddress(address), is_pool: path.is_pool(), slot }))
     }
 
-    /// The size that stands in the slot after this one.
+    /// The size that stands in the slot of the granule after this one.
     fn size_after(&self, path: Path, shift: u32) -> Option<u64> {
         let after = HeapAddress(path.address(shift).0 + (1 << shift));
         if after.0 >= ADDRESS_END {
             return None;
         }
         let next = if path.is_pool() { Path::of_pool(after) } else { Path::of(after, shift) };
-        let [word0, size] = self.slot_at(next, shift)?;
+        let [word0, size] = self.slot(self.entry_at(next, shift)?)?;
         (word0 == 0 && size >= SIZE_ELSEWHERE).then_some(size)
     }
 
-    /// The words of a slot, found from the directory on.
-    fn slot_at(&self, path: Path, shift: u32) -> Option<[u64; 2]> {
+    /// The entry of a granule, found from the directory on.
+    fn entry_at(&self, path: Path, shift: u32) -> Option<u32> {
         let directory = self.units.unit((path.directory / UNIT_ENTRIES) as u32);
         let table = self.checked(entry(&directory, path.directory % UNIT_ENTRIES), 1)?;
         let region = self.checked(entry(&self.units.unit(table), path.table), region_units(shift))?;
-        Some(self.units.unit(region + (path.slot / UNIT_SLOTS) as u32).slot(path.slot % UNIT_SLOTS))
+        let unit = self.units.unit(region + (path.granule / UNIT_ENTRIES) as u32);
+        Some(entry(&unit, path.granule % UNIT_ENTRIES))
+    }
+
+    /// The words of the slot with this number, if it is in use.
+    fn slot(&self, number: u32) -> Option<SlotWords> {
+        let unit = self.checked(unit_of_slot(number), 1)?;
+        Some(self.units.unit(unit).slot(number as usize % UNIT_SLOTS))
     }
 
     /// The granule of a directory's blocks.
@@ -245,13 +269,13 @@ fn place(unit: u32, byte: usize) -> u64 {
     u64::from(unit) * LIVE_UNIT_BYTES as u64 + byte as u64
 }
 
-/// An entry of a directory or a table.
+/// An entry of a directory, a table or a region.
 fn entry(unit: &Unit<'_>, at: usize) -> u32 {
     entries(unit.slot(at / SLOT_ENTRIES))[at % SLOT_ENTRIES]
 }
 
-/// Hands each entry of a directory or a table that leads somewhere to `visit`, by number.
-pub fn for_each_entry(unit: &Unit<'_>, mut visit: impl FnMut(usize, u32)) {
+/// Hands each entry that leads somewhere to `visit`, by number.
+fn for_each_entry(unit: &Unit<'_>, mut visit: impl FnMut(usize, u32)) {
     unit.for_each_slot(|slot, words| {
         let entries = entries(words).into_iter().enumerate().filter(|(_, entry)| *entry != 0);
         entries.for_each(|(nth, entry)| visit(slot * SLOT_ENTRIES + nth, entry));

@@ -5,9 +5,10 @@ mod semantics;
 use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
-use heapscribe_wire::live::{CHANGED, DIRECTORY_UNITS, UNCHANGED, mark_units};
+use heapscribe_wire::live::{CHANGED, DIRECTORY_UNITS, UNCHANGED, mark_units, region_units};
 
 use super::*;
+use crate::live::live_cache::LiveCache;
 use crate::tests::{file, head, random};
 
 /// The first unit that is taken in files of fewer units than have their marks in one.
@@ -18,16 +19,21 @@ struct Both {
     live: LiveTable,
     head: &'static SharedHead,
     lock: Lock,
-    caches: [RegionCache; 2],
+    caches: [LiveCache; 2],
     twin: BTreeMap<(u64, u64), (u64, Slot)>,
     random: u64,
 }
 
 impl Both {
     fn new(units: usize, granule_shift: u32) -> Both {
-        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), granule_shift).unwrap();
         let (head, lock) = (head(), Lock::default());
+        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), granule_shift, head).unwrap();
         Both { live, head, lock, caches: Default::default(), twin: BTreeMap::new(), random: 1 }
+    }
+
+    /// As one of two threads.
+    fn access(&self, thread: u64) -> Access<'_> {
+        Access { cache: &self.caches[thread as usize % 2], lock: &self.lock }
     }
 
     fn place(&self, address: u64) -> (u64, u64) {
@@ -78,9 +84,9 @@ impl Both {
         if !self.is_possible(address, &slot) {
             return;
         }
-        let cache = &self.caches[slot.size_bytes as usize % 2];
         // SAFETY: no other thread has this table.
-        let replaced = unsafe { self.live.insert::<false>(address, slot, cache, self.head, &self.lock) };
+        let replaced =
+            unsafe { self.live.insert::<false>(address, slot, None, self.access(slot.size_bytes)) };
         slot.upper_half = self.live.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0;
         let twin = self.twin.insert(self.place(address), (address, slot));
         assert_eq!(replaced, Ok(twin.is_some()), "{address:#x}");
@@ -89,10 +95,15 @@ impl Both {
     fn insert_pool(&mut self) {
         let (address, slot) = (self.address(), Slot { size_bytes: 7, ..self.slot() });
         // SAFETY: no other thread has this table.
-        let inserted = unsafe {
-            self.live.insert::<true>(address, slot, &RegionCache::default(), self.head, &self.lock)
-        };
-        inserted.unwrap();
+        unsafe {
+            self.live.insert::<true>(
+                address,
+                slot,
+                None,
+                Access { cache: &LiveCache::default(), lock: &self.lock },
+            )
+        }
+        .unwrap();
     }
 
     fn unit(&self, unit: u32) -> Vec<u8> {
@@ -113,9 +124,8 @@ impl Both {
     }
 
     fn take(&mut self, address: u64) {
-        let cache = &self.caches[(address >> 3) as usize % 2];
         // SAFETY: no other thread has this table.
-        let taken = unsafe { self.live.remove::<false>(address, cache) };
+        let taken = unsafe { self.live.remove::<false>(address, self.access(address >> 3)) };
         let place = self.place(address);
         let known = self.twin.get(&place).filter(|(known, _)| *known == address).map(|(_, slot)| *slot);
         assert_eq!(taken, known, "{address:#x}");
@@ -178,18 +188,20 @@ fn blocks_are_those_of_a_map() {
 
 #[test]
 fn without_room_or_beyond_all_addresses_there_is_no_slot() {
-    let units = FIRST_UNIT + 1 + region_units(GRANULE_SHIFT_OTHER);
+    let units = FIRST_UNIT + 2 + region_units(GRANULE_SHIFT_OTHER);
     let mut both = Both::new(units as usize, GRANULE_SHIFT_OTHER);
     for (address, has_room) in
         [(0x1000, true), (REGION_BYTES + 0x1000, false), (0x2000, true), (ADDRESS_END, false)]
     {
         let slot = Slot { size_bytes: 1, ..both.slot() };
         // SAFETY: no other thread has this table.
-        let inserted =
-            unsafe { both.live.insert::<false>(address, slot, &both.caches[0], both.head, &both.lock) };
+        let inserted = unsafe { both.live.insert::<false>(address, slot, None, both.access(0)) };
         assert_eq!(inserted, if has_room { Ok(false) } else { Err(NoSlot) }, "{address:#x}");
-        // SAFETY: no other thread has this table.
-        assert_eq!(unsafe { both.live.remove::<false>(address, &both.caches[1]) }, has_room.then_some(slot));
+        assert_eq!(
+            // SAFETY: no other thread has this table.
+            unsafe { both.live.remove::<false>(address, both.access(1)) },
+            has_room.then_some(slot)
+        );
     }
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
 }
@@ -202,9 +214,7 @@ fn without_pages_they_are_seldom_looked_for() {
     for n in 0..20_000 {
         let slot = both.slot();
         // SAFETY: no other thread has this table.
-        let inserted = unsafe {
-            both.live.insert::<false>(0x1000 + 16 * n, slot, &both.caches[0], both.head, &both.lock)
-        };
+        let inserted = unsafe { both.live.insert::<false>(0x1000 + 16 * n, slot, None, both.access(0)) };
         assert_eq!(inserted, Err(NoSlot));
     }
     assert_eq!(both.live.refusals.failures(), 15, "after 1, 2, 4, .. calls");
@@ -218,17 +228,27 @@ fn a_refusal_leaves_the_blocks_that_have_slots_alone() {
     for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
         let (near, far) = (0x1000, 1 << 40);
         let mut both = Both::new(1 << 15, shift);
-        let units = FIRST_UNIT + 1 + region_units(shift);
+        let units = FIRST_UNIT + 2 + region_units(shift);
         both.live.file = file(units as usize * LIVE_UNIT_BYTES);
         let slot = Slot { size_bytes: 48, ..both.slot() };
-        let Both { live, head, lock, .. } = &both;
         // Each call by a thread that comes new, or has not found the region before.
         let insert = |address| {
             // SAFETY: no other thread has this table.
-            unsafe { live.insert::<false>(address, slot, &RegionCache::default(), head, lock) }
+            unsafe {
+                both.live.insert::<false>(
+                    address,
+                    slot,
+                    None,
+                    Access { cache: &LiveCache::default(), lock: &both.lock },
+                )
+            }
         };
-        // SAFETY: no other thread has this table.
-        let remove = |address| unsafe { live.remove::<false>(address, &RegionCache::default()) };
+        let remove = |address| {
+            // SAFETY: no other thread has this table.
+            unsafe {
+                both.live.remove::<false>(address, Access { cache: &LiveCache::default(), lock: &both.lock })
+            }
+        };
         assert_eq!([insert(near), insert(near + 64)], [Ok(false); 2]);
         // A search, a call without one, a search, and calls without one.
         assert_eq!([insert(far), insert(far), insert(far), insert(far + 64)], [Err(NoSlot); 4]);
@@ -248,22 +268,22 @@ fn a_pool_and_its_first_block_are_two_blocks() {
         let address = 5 * REGION_BYTES + 0x1230;
         let slot = both.slot();
         let (heap, pool) = (Slot { size_bytes: 4096, ..slot }, Slot { size_bytes: 64, ..slot });
-        let Both { live, head, lock, caches: [of_heap, of_pools], .. } = &both;
+        let (live, of_heap, of_pools) = (&both.live, both.access(0), both.access(1));
         // SAFETY: no other thread has this table.
         let inserted = unsafe {
             [
-                live.insert::<false>(address, heap, of_heap, head, lock),
-                live.insert::<true>(address, pool, of_pools, head, lock),
+                live.insert::<false>(address, heap, None, of_heap),
+                live.insert::<true>(address, pool, None, of_pools),
             ]
         };
         assert_eq!(inserted, [Ok(false); 2]);
         let mut extents = Vec::new();
-        live.for_each_extent(head.live_units.load(Ordering::Relaxed), |at, n| extents.push((at, n)));
+        live.for_each_extent(both.head.live_units.load(Ordering::Relaxed), |at, n| extents.push((at, n)));
         let bytes: usize = extents.iter().map(|(_, n)| n).sum();
         assert_eq!(
             bytes,
-            6 * LIVE_UNIT_BYTES,
-            "two directories, two tables, two units of slots: {extents:?}"
+            7 * LIVE_UNIT_BYTES,
+            "two directories, two tables, two units of entries, one of slots: {extents:?}"
         );
         // SAFETY: no other thread has this table.
         let taken =

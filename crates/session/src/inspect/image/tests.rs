@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 
 use heapscribe_wire::live::walk::{Live, seen_words, walk};
-use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, SIZE_ELSEWHERE};
+use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, HEADER_SLOTS, SIZE_ELSEWHERE, UNIT_SLOTS, region_units};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -93,13 +93,26 @@ fn blocks(of: &impl Units) -> Vec<Result<Live, String>> {
 }
 
 const UNITS: u32 = 150;
+/// Words of a unit.
+const WORDS: usize = LIVE_UNIT_BYTES / 8;
+/// A table, the region that it leads to, and the units behind that.
+const TABLE: usize = 8;
+const REGION: usize = 9;
+const REGION_END: usize = REGION + region_units(GRANULE_SHIFT_GLIBC) as usize;
 
-/// Words of a table: entries that lead somewhere, slots of blocks, sizes, and what a freed block leaves.
+/// Words of a table: entries that lead to a unit or a slot, slots of blocks, and sizes.
 fn store() -> impl Strategy<Value = (usize, u64)> {
-    let at = prop_oneof![0..8 * 2048usize, 8 * 2048..12 * 2048usize, 0..UNITS as usize * 2048];
-    let entries = (prop_oneof![0..UNITS, Just(8), Just(9)], prop_oneof![Just(0), 0..UNITS + 9]);
+    let at = prop_oneof![
+        0..TABLE * WORDS,
+        TABLE * WORDS..(REGION + 3) * WORDS,
+        REGION_END * WORDS..UNITS as usize * WORDS
+    ];
+    let entry = || {
+        let slots = UNITS * UNIT_SLOTS as u32;
+        prop_oneof![Just(0), Just(8), Just(9), 0..UNITS + 9, REGION_END as u32 * UNIT_SLOTS as u32..slots + 9]
+    };
     let word = prop_oneof![
-        entries.prop_map(|(low, high)| u64::from(low) | u64::from(high) << 32),
+        (entry(), entry()).prop_map(|(low, high)| u64::from(low) | u64::from(high) << 32),
         any::<u64>(),
         any::<u64>().prop_map(|word| word | LIVE | SIZE_ELSEWHERE),
         (0..1u64 << 48),
@@ -109,12 +122,13 @@ fn store() -> impl Strategy<Value = (usize, u64)> {
 
 /// The numbers of the units that these stores change, in order.
 fn changed(stores: &[(usize, u64)]) -> Vec<u32> {
-    stores.iter().map(|(at, _)| (*at / 2048) as u32).collect::<BTreeSet<_>>().into_iter().collect()
+    stores.iter().map(|(at, _)| (*at / WORDS) as u32).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
-    /// What was changed since is read again, some of it twice, and the rest is not. A unit that becomes a table is new.
+    /// What was changed since is read again, some of it twice, and the rest is not. A table is new, and units behind those
+    /// that were in use.
     #[test]
     fn units_that_are_renewed_are_as_if_all_were_read_then(rounds in vec(vec(store(), 0..400), 1..5)) {
         let mut bytes = vec![0; UNITS as usize * LIVE_UNIT_BYTES];
@@ -124,14 +138,14 @@ proptest! {
             bytes[at * 8..at * 8 + 8].copy_from_slice(&word.to_le_bytes());
             file.write_all_at(&word.to_le_bytes(), at as u64 * 8).unwrap();
         };
-        put(0, 8);
-        put(8 * 2048, 9);
+        put(0, TABLE as u64);
+        put(TABLE * WORDS, REGION as u64);
         let mut image = Image::default();
-        image.read(&file, 9 + 128, Writers::Held).unwrap();
+        image.read(&file, UNITS - 10, Writers::Held).unwrap();
         for (round, mut stores) in rounds.into_iter().enumerate() {
-            stores.retain(|(at, _)| (8 * 2048..(9 + 128) * 2048).contains(at));
+            stores.retain(|(at, _)| (TABLE * WORDS..UNITS as usize * WORDS).contains(at));
             if round == 1 {
-                stores.extend([(1, 140), (140 * 2048, 141)]);
+                stores.extend([(1, 140), (140 * WORDS, 100)]);
             }
             // A word that is stored may be taken back again.
             stores.iter_mut().skip(4).step_by(5).for_each(|(_, word)| *word = 0);
@@ -149,16 +163,18 @@ proptest! {
     #[test]
     fn what_is_kept_of_any_file_is_what_a_walk_finds(
         stores in vec(store(), 0..3000),
-        sound in vec((0..128usize * 1024, any::<u64>()), 0..200),
+        sound in vec((0..128u32 * 1024, any::<u64>()), 0..200),
     ) {
         let mut bytes = vec![0; UNITS as usize * LIVE_UNIT_BYTES];
-        let mut put = |at: usize, word: u64| bytes[at * 8..at * 8 + 8].copy_from_slice(&word.to_le_bytes());
-        stores.iter().for_each(|(at, word)| put(*at, *word));
-        // A directory that leads to a table that leads to regions.
-        put(0, 8);
-        put(8 * 2048, 9 | u64::from(UNITS) << 32);
-        for (slot, word) in &sound {
-            put(9 * 2048 + slot * 2, *word | LIVE);
+        let mut put = |at: usize, word: &[u8]| bytes[at..at + word.len()].copy_from_slice(word);
+        stores.iter().for_each(|(at, word)| put(*at * 8, &word.to_le_bytes()));
+        // A directory that leads to a table that leads to a region, and out of the file.
+        put(0, &(TABLE as u64).to_le_bytes());
+        put(TABLE * LIVE_UNIT_BYTES, &(REGION as u64 | u64::from(UNITS) << 32).to_le_bytes());
+        for (nth, (granule, word)) in sound.iter().enumerate() {
+            let slot = (REGION_END + 60) * UNIT_SLOTS + HEADER_SLOTS + nth;
+            put(REGION * LIVE_UNIT_BYTES + *granule as usize * 4, &(slot as u32).to_le_bytes());
+            put(slot * 16, &(*word | LIVE).to_le_bytes());
         }
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&bytes, 0).unwrap();
@@ -181,7 +197,7 @@ proptest! {
             extent.step_by(LIVE_UNIT_BYTES).for_each(|at| second.add(at, &*image.bytes(at)));
         }
         prop_assert_eq!(&blocks(&second.end()), &expected);
-        let slots: BTreeSet<_> = sound.iter().map(|(slot, _)| slot).collect();
-        prop_assert!(expected.len() >= slots.len());
+        let granules: BTreeSet<_> = sound.iter().map(|(granule, _)| granule).collect();
+        prop_assert!(expected.len() >= granules.len());
     }
 }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::ids::{RateId, StackId, ThreadId};
-use crate::live::TABLE_ENTRIES;
+use crate::live::{HEADER_SLOTS, TABLE_ENTRIES};
 
 /// A live file with a table of its own and a writer's notion of it.
 #[derive(Default)]
 struct File {
     units: BTreeMap<u32, Box<[u8; LIVE_UNIT_BYTES]>>,
     used: u32,
+    /// The slots of the last unit of slots that are taken: up to which number.
+    slots: u32,
 }
 
 impl Units for File {
@@ -25,7 +27,7 @@ impl Units for File {
 
 impl File {
     fn new() -> File {
-        File { units: BTreeMap::new(), used: DIRECTORY_UNITS }
+        File { used: DIRECTORY_UNITS, ..File::default() }
     }
 
     fn put(&mut self, unit: u32, at: usize, bytes: &[u8]) {
@@ -46,12 +48,35 @@ impl File {
         first
     }
 
-    fn insert_at(&mut self, path: Path, shift: u32, words: [u64; 2]) {
+    /// Where the entry of a granule stands: unit and byte.
+    fn entry_place(&mut self, path: Path, shift: u32) -> (u32, usize) {
         let table = self.led(0, path.directory, 1);
         let region = self.led(table, path.table, region_units(shift));
-        let (unit, at) = (region + (path.slot / UNIT_SLOTS) as u32, path.slot % UNIT_SLOTS * SLOT_BYTES);
-        self.put(unit, at, &words[0].to_le_bytes());
-        self.put(unit, at + 8, &words[1].to_le_bytes());
+        (region + (path.granule / UNIT_ENTRIES) as u32, path.granule % UNIT_ENTRIES * ENTRY_BYTES)
+    }
+
+    /// A slot with these words.
+    fn filled(&mut self, words: [u64; 2]) -> u32 {
+        if self.slots.is_multiple_of(UNIT_SLOTS as u32) {
+            self.slots = self.used * UNIT_SLOTS as u32 + HEADER_SLOTS as u32;
+            self.used += 1;
+        }
+        let slot = self.slots;
+        self.slots += 1;
+        self.put_slot(slot, words);
+        slot
+    }
+
+    fn put_slot(&mut self, slot: u32, words: [u64; 2]) {
+        let at = slot as usize % UNIT_SLOTS * SLOT_BYTES;
+        self.put(unit_of_slot(slot), at, &words[0].to_le_bytes());
+        self.put(unit_of_slot(slot), at + 8, &words[1].to_le_bytes());
+    }
+
+    fn insert_at(&mut self, path: Path, shift: u32, words: [u64; 2]) {
+        let (unit, at) = self.entry_place(path, shift);
+        let slot = self.filled(words);
+        self.put(unit, at, &slot.to_le_bytes());
     }
 
     fn insert(&mut self, block: Live, granule_shift: u32) {
@@ -180,31 +205,55 @@ fn a_file_of_nothing_but_one_number_ends_and_says_so() {
     assert_eq!((blocks.len(), errors.len()), (0, 2 * DIRECTORY_ENTRIES - 1 + TABLE_ENTRIES));
 }
 
+/// An entry of a region that leads out of the file, into a directory, or where that of another block leads.
+#[test]
+fn an_entry_of_a_region_leads_to_a_slot_of_its_own() {
+    let shift = GRANULE_SHIFT_OTHER;
+    let (mut file, _) = populated(shift);
+    let path = Path::of(HeapAddress(0x1000), shift);
+    let (unit, at) = file.entry_place(path, shift);
+    let first = entry(&file.unit(unit), at / ENTRY_BYTES);
+    let (next, past_all) = (at + 0x40 / 16 * ENTRY_BYTES, file.used * UNIT_SLOTS as u32);
+    let out = "entry that leads out of the file";
+    for bad in [past_all, u32::MAX, 1, DIRECTORY_UNITS * UNIT_SLOTS as u32 - 1] {
+        check_hostile(|file| file.put(unit, next, &bad.to_le_bytes()), place(unit, next), out, 7);
+    }
+    let again = "entry that leads where another has led already";
+    check_hostile(|file| file.put(unit, next, &first.to_le_bytes()), place(unit, next), again, 7);
+}
+
+#[test]
+fn an_entry_that_leads_to_a_free_slot_is_no_block() {
+    let (mut file, blocks) = populated(GRANULE_SHIFT_OTHER);
+    file.insert_at(Path::of(HeapAddress(0x2000), GRANULE_SHIFT_OTHER), GRANULE_SHIFT_OTHER, [0, 0]);
+    assert_eq!(file.read(GRANULE_SHIFT_OTHER), (blocks, vec![]));
+}
+
 #[test]
 fn a_size_that_is_missing_is_an_error() {
-    let what = "block whose size is missing";
-    let path = Path::of(HeapAddress(0x7f00_0000_0050), GRANULE_SHIFT_OTHER);
-    let put = |words| move |file: &mut File| file.insert_at(path, GRANULE_SHIFT_OTHER, words);
-    let (mut file, _) = populated(GRANULE_SHIFT_OTHER);
-    let table = file.led(0, path.directory, 1);
-    let region = file.led(table, path.table, 256);
-    let offset = place(region, (path.slot - 1) * SLOT_BYTES);
-    check_hostile(put([0, 0]), offset, what, 7);
-    check_hostile(put([0, SIZE_ELSEWHERE - 1]), offset, what, 7);
-    check_hostile(put([1, SIZE_ELSEWHERE]), offset, what, 7);
+    let (what, shift) = ("block whose size is missing", GRANULE_SHIFT_OTHER);
+    let (of_block, of_size) =
+        (Path::of(HeapAddress(0x7f00_0000_0040), shift), Path::of(HeapAddress(0x7f00_0000_0050), shift));
+    let (mut file, _) = populated(shift);
+    let (unit, at) = file.entry_place(of_block, shift);
+    let offset = place(unit, at);
+    for words in [[0, 0], [0, SIZE_ELSEWHERE - 1], [1, SIZE_ELSEWHERE]] {
+        check_hostile(|file| file.insert_at(of_size, shift, words), offset, what, 7);
+    }
+    check_hostile(|file| file.put(unit, at + ENTRY_BYTES, &[0; 4]), offset, what, 7);
 }
 
 #[test]
 fn files_of_no_length_that_a_table_has_are_refused_by_name() {
     let read = |used: u32, room: usize, shift: u32| {
-        let file = File { units: BTreeMap::new(), used };
+        let file = File { used, ..File::default() };
         walk(&file, shift, &mut vec![0; room], |_| panic!("nothing is visited"))
     };
     assert_eq!(read(7, 1, 4), Err(TableError::TooSmall { units: 7 }));
     let most = LIVE_UNITS_MAX as u32;
     assert_eq!(read(most + 1, 1 << 16, 4), Err(TableError::TooBig { units: most + 1 }));
-    assert_eq!(read(65, 1, 4), Err(TableError::OutOfSpace { units: 64 }));
+    assert_eq!(read(65, seen_words(65) - 1, 4), Err(TableError::OutOfSpace { units: 64 }));
     let what = "unknown distance of blocks";
-    assert_eq!(read(8, 1, 6), Err(TableError::InvalidInput { offset: 0, what }));
-    assert_eq!(read(64, 1, 4), Ok(()));
+    assert_eq!(read(8, seen_words(8), 6), Err(TableError::InvalidInput { offset: 0, what }));
+    assert_eq!(read(64, seen_words(64), 4), Ok(()));
 }

@@ -1,12 +1,8 @@
-//! A unit as a reader has it: the bytes of the file, or only the slots that a walk reads. Of a table of gigabytes, most
-//! slots are those of granules in which no block begins, and a free slot keeps the birth of a block that has long been
-//! freed: a copy needs neither.
+//! A unit as a reader has it: the bytes of the file, or only what of them is not zero, by pieces of the size of a slot. Of a
+//! table of gigabytes, most entries are those of granules in which no block begins.
 
 use crate::limits::LIVE_UNIT_BYTES;
-use crate::live::{SIZE_ELSEWHERE, SLOT_BYTES, Slot};
-
-/// Slots of one unit.
-pub const UNIT_SLOTS: usize = LIVE_UNIT_BYTES / SLOT_BYTES;
+use crate::live::{SLOT_BYTES, UNIT_SLOTS};
 
 /// The two words of a slot.
 pub type SlotWords = [u64; 2];
@@ -87,18 +83,4 @@ fn ones(mut bits: u64, first: usize) -> impl Iterator<Item = usize> {
 pub fn slot_words(bytes: &[u8; SLOT_BYTES]) -> SlotWords {
     let word = |n: usize| u64::from_le_bytes(core::array::from_fn(|i| bytes[8 * n + i]));
     [word(0), word(1)]
-}
-
-/// Whether a walk reads a slot of a region: that of a block, or the size that stands after a block. `before` is the slot
-/// before it, and none for the first of a unit, before which is another unit.
-#[inline(always)]
-pub const fn is_read(before: Option<SlotWords>, words: SlotWords) -> bool {
-    if Slot::unpack(words).is_some() {
-        return true;
-    }
-    let has_size_here = match before {
-        None => true,
-        Some([word0, _]) => word0 & SIZE_ELSEWHERE == SIZE_ELSEWHERE,
-    };
-    has_size_here && words[0] == 0 && words[1] >= SIZE_ELSEWHERE
 }

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::live::walk::{Unit, Units, seen_words, walk};
+use heapscribe_wire::live::{HEADER_SLOTS, UNIT_SLOTS, region_units};
 
 use super::super::*;
 use super::FIRST_UNIT;
@@ -30,7 +31,7 @@ struct Table {
     live: LiveTable,
     head: &'static SharedHead,
     lock: Lock,
-    cache: RegionCache,
+    caches: [LiveCache; 2],
     units: usize,
 }
 
@@ -48,20 +49,30 @@ impl Units for Table {
 
 impl Table {
     fn new(units: usize) -> Table {
-        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), SHIFT).unwrap();
-        Table { live, head: head(), lock: Lock::default(), cache: RegionCache::default(), units }
+        let head = head();
+        let live = LiveTable::new(file(units * LIVE_UNIT_BYTES), SHIFT, head).unwrap();
+        Table { live, head, lock: Lock::default(), caches: Default::default(), units }
+    }
+
+    /// As one of two threads.
+    fn access(&self, thread: usize) -> Access<'_> {
+        Access { cache: &self.caches[thread], lock: &self.lock }
     }
 
     /// Whether a block was there before.
     fn insert(&self, address: u64, size_bytes: u64) -> Result<bool, NoSlot> {
         let slot = slot(size_bytes);
         // SAFETY: no other thread has this table.
-        unsafe { self.live.insert::<false>(address, slot, &self.cache, self.head, &self.lock) }
+        unsafe { self.live.insert::<false>(address, slot, None, self.access(0)) }
     }
 
     fn erase(&self, address: u64) -> Option<u64> {
+        self.erase_as(0, address)
+    }
+
+    fn erase_as(&self, thread: usize, address: u64) -> Option<u64> {
         // SAFETY: no other thread has this table.
-        unsafe { self.live.remove::<false>(address, &self.cache) }.map(|slot| slot.size_bytes)
+        unsafe { self.live.remove::<false>(address, self.access(thread)) }.map(|slot| slot.size_bytes)
     }
 
     /// What a reader finds.
@@ -82,6 +93,11 @@ fn slot(size_bytes: u64) -> Slot {
     let (stack, thread) = (StackId(size_bytes as u32 & 0xffff), ThreadId(0xab_cdef));
     let birth_ticks = size_bytes.wrapping_mul(977) & 0xffff_ffff_ffff;
     Slot { size_bytes, stack, thread, birth_ticks, upper_half: false, rate: RateId(1) }
+}
+
+/// Units that the slots of so many blocks take.
+fn slot_units(blocks: usize) -> u32 {
+    blocks.div_ceil(UNIT_SLOTS - HEADER_SLOTS) as u32
 }
 
 /// Addresses of blocks that are 48 bytes apart, as far as so many lie in the second region.
@@ -107,9 +123,9 @@ fn an_empty_table_is_read_as_empty() {
 
 #[test]
 fn without_space_the_table_stays_usable_and_fits_again() {
-    let units = FIRST_UNIT + 1 + region_units(SHIFT);
-    let table = Table::new(units as usize);
     let inserted: Vec<u64> = addresses(87_381).collect();
+    let units = FIRST_UNIT + 1 + region_units(SHIFT) + slot_units(inserted.len());
+    let table = Table::new(units as usize);
     inserted.iter().for_each(|&address| assert_eq!(table.insert(address, address), Ok(false)));
     assert_eq!(table.insert(2 * REGION_BYTES, 1), Err(NoSlot), "there is room for one region");
     assert_eq!(table.read().len(), inserted.len());
@@ -150,17 +166,60 @@ fn a_block_is_replaced_before_in_and_after() {
     table.insert(0x1000, 1).unwrap();
     table.insert(0x1040, 7).unwrap();
     assert_eq!(table.read(), BTreeMap::from([(0x1000, 1), (0x1040, 7)]));
-    let words = table.live.existing::<false>(0x1000, &table.cache).unwrap();
-    let [_, word1] = slot(2).pack();
-    words[0].store(0, Ordering::Relaxed);
-    words[1].store(word1, Ordering::Release);
+    let entry = table.live.existing::<false>(0x1000, &table.caches[0]).unwrap();
+    assert!(table.live.discard(entry, entry.load(Ordering::Relaxed), table.access(0)));
     assert_eq!(table.read(), BTreeMap::from([(0x1040, 7)]), "in the middle it is nowhere");
-    assert_eq!(table.insert(0x1000, 2), Ok(false));
+    let filled = table.live.filled(slot(2).pack(), table.access(0)).unwrap();
+    assert_eq!(table.read(), BTreeMap::from([(0x1040, 7)]), "nor with a slot to which no entry leads");
+    entry.store(filled, Ordering::Release);
     assert_eq!(table.read(), BTreeMap::from([(0x1000, 2), (0x1040, 7)]));
+    assert_eq!(table.insert(0x1000, 3), Ok(true));
+    assert_eq!(table.read(), BTreeMap::from([(0x1000, 3), (0x1040, 7)]));
+}
+
+/// What one thread frees another allocates: without a way back each block took a slot of its own for ever.
+#[test]
+fn slots_go_from_the_thread_that_frees_to_the_one_that_allocates() {
+    let table = Table::new(1024);
+    let units = || table.head.live_units.load(Ordering::Relaxed);
+    addresses(1000).for_each(|address| assert_eq!(table.insert(address, address), Ok(false)));
+    let before = units();
+    for _ in 0..100 {
+        addresses(1000).for_each(|address| assert_eq!(table.erase_as(1, address), Some(address)));
+        addresses(1000).for_each(|address| assert_eq!(table.insert(address, address), Ok(false)));
+    }
+    assert!(units() <= before + 1, "{} units after {before}", units());
+    addresses(1000).rev().for_each(|address| assert_eq!(table.erase_as(1, address), Some(address)));
+    assert!(table.read().is_empty());
+}
+
+/// The slots of blocks that were freed are used before new ones, so that memory is that of the most blocks at a time.
+#[test]
+fn as_many_slots_as_blocks_at_the_most() {
+    let table = Table::new(1024);
+    for round in 0..5 {
+        addresses(50_000).for_each(|address| assert_eq!(table.insert(address, address), Ok(false)));
+        let expected = FIRST_UNIT + 1 + region_units(SHIFT) + slot_units(50_000);
+        assert_eq!(table.head.live_units.load(Ordering::Relaxed), expected, "round {round}");
+        assert_eq!(table.read().len(), 50_000);
+        addresses(50_000).for_each(|address| assert_eq!(table.erase(address), Some(address)));
+    }
+}
+
+/// A huge block whose free was not seen leaves the entry of its size behind, which is no block's.
+#[test]
+fn what_a_huge_block_leaves_behind_is_no_block() {
+    let table = Table::new(1024);
+    assert_eq!(table.insert(0x1000, 5 << 40), Ok(false));
+    assert_eq!(table.insert(0x1000, 1), Ok(true));
+    assert_eq!(table.read(), BTreeMap::from([(0x1000, 1)]));
+    assert_eq!(table.erase(0x1020), None);
+    assert_eq!(table.insert(0x1020, 2), Ok(false));
+    assert_eq!(table.read(), BTreeMap::from([(0x1000, 1), (0x1020, 2)]));
 }
 
 #[test]
-fn a_huge_block_has_its_size_in_the_slot_after_it() {
+fn a_huge_block_has_its_size_in_the_slot_of_the_next_granule() {
     let table = Table::new(1024);
     for (address, size_bytes) in [(0x1000, 5 << 40), (2 * REGION_BYTES - 32, SIZE_ELSEWHERE)] {
         assert_eq!(table.insert(address, size_bytes), Ok(false));
