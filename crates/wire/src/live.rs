@@ -16,8 +16,8 @@
 //!            word 1       bits 0-47 birth ticks        48-63 thread, low 16
 //! ```
 //! A size of all ones says that the size, 64 bits, is word 1 of the slot to which the entry of the next granule leads: the
-//! block covers that one, so no block starts there. A slot is written before the entry that leads to it, which is cleared
-//! first; a free slot is zero.
+//! block covers that one, so no block starts there. A slot is written before the entry that leads to it, and what it says
+//! means nothing once that is cleared.
 //!
 //! Slots lie close together, wherever their blocks are: most granules are no block's start, and memory of a slot for each
 //! was half of the heap's, 1.94 GiB for 4 GiB in blocks of 1 KiB.
@@ -187,7 +187,7 @@ impl Slot {
     }
 
     /// What the words say if the block is a usual one of this thread: not sampled, of a size that stands here, and in this
-    /// half of its granule. `None` for all others, and a free slot.
+    /// half of its granule. `None` for all others, and what is no block.
     #[inline(always)]
     pub const fn unpack_usual(words: [u64; 2], thread: ThreadId, upper_half: bool) -> Option<UsualSlot> {
         let [word0, word1] = words;
@@ -204,7 +204,7 @@ impl Slot {
         Some(UsualSlot { size_bytes, stack, birth_ticks: word1 & BIRTH_MASK })
     }
 
-    /// What the words say; `None` for a free slot. A size of [`SIZE_ELSEWHERE`] is still to be fetched.
+    /// What the words say; `None` for what is no block. A size of [`SIZE_ELSEWHERE`] is still to be fetched.
     #[inline(always)]
     pub const fn unpack(words: [u64; 2]) -> Option<Slot> {
         let [word0, word1] = words;

@@ -239,7 +239,7 @@ impl LiveTable {
         entry.store(0, Ordering::Relaxed);
         let words = self.slot(number);
         let was_block = Slot::unpack(load(words)).is_some();
-        self.free_slot(number, words, of);
+        self.free_slot(number, of);
         was_block
     }
 
@@ -263,7 +263,7 @@ impl LiveTable {
             slot.size_bytes = self.remove_size::<POOL>(address, of)?;
         }
         entry.store(0, Ordering::Relaxed);
-        self.free_slot(number, words, of);
+        self.free_slot(number, of);
         Some(slot)
     }
 
@@ -278,7 +278,7 @@ impl LiveTable {
         let words = self.slot(number);
         let [_, size_bytes] = load(words);
         next.store(0, Ordering::Relaxed);
-        self.free_slot(number, words, of);
+        self.free_slot(number, of);
         Some(size_bytes)
     }
 
@@ -298,7 +298,7 @@ impl LiveTable {
         let entry = place.existing()?;
         let slot = Slot::unpack_usual(load(words), thread, upper_half)?;
         entry.store(0, Ordering::Relaxed);
-        self.free_slot(number, words, of);
+        self.free_slot(number, of);
         Some(slot)
     }
 }

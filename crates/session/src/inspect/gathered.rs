@@ -1,5 +1,5 @@
 //! Units of a live table with what is zero left out, by pieces of the size of a slot: entries of granules in which no block
-//! begins, and free slots.
+//! begins, and slots that were never used.
 
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::SLOT_BYTES;

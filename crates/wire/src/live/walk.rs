@@ -179,7 +179,7 @@ impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
     }
 
     /// The block to whose slot an entry leads that stands at this offset. `None` where it leads to no block: to the size of
-    /// the one before it, or to a slot that was free when it was copied.
+    /// the one before it, or to a slot that was not yet written when it was copied.
     fn block(&mut self, path: Path, slot: u32, offset: u64) -> Option<Result<Live, TableError>> {
         let refused = |what| Some(Err(TableError::InvalidInput { offset, what }));
         let Some(words) = self.slot(slot) else { return refused("entry that leads out of the file") };

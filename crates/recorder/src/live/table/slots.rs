@@ -92,12 +92,9 @@ impl LiveTable {
         Ok(number)
     }
 
-    /// Frees a slot, with these words, to which no entry leads any more.
+    /// Frees a slot to which no entry leads any more. What it says is left: nobody looks there.
     #[inline(always)]
-    pub(super) fn free_slot(&self, number: u32, words: &Words, of: Access<'_>) {
-        self.mark_slot(number);
-        words[0].store(0, Ordering::Relaxed);
-        words[1].store(0, Ordering::Relaxed);
+    pub(super) fn free_slot(&self, number: u32, of: Access<'_>) {
         if !of.cache.free.put(number) {
             self.give_many(number, of);
         }

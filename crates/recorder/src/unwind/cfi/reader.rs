@@ -43,14 +43,16 @@ pub(super) struct Block<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    address: usize,
+    /// Where they end: what does not change with each byte that is read.
+    end: usize,
     data_base: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
     /// At `address`, up to the end of the segment.
     pub(super) fn new(segment: &Segment<'a>, address: usize) -> Option<Reader<'a>> {
-        Some(Reader { bytes: segment.from(address)?, address, data_base: None })
+        let bytes = segment.from(address)?;
+        Some(Reader { bytes, end: address.checked_add(bytes.len())?, data_base: None })
     }
 
     /// With a base for data-relative pointers.
@@ -61,14 +63,14 @@ impl<'a> Reader<'a> {
     /// The next `length` bytes as a reader of their own, which are skipped here.
     pub(super) fn split(&mut self, length: usize) -> Option<Reader<'a>> {
         let bytes = self.bytes.get(..length)?;
-        let part = Reader { bytes, ..self.clone() };
+        let part = Reader { bytes, end: self.address() + length, ..self.clone() };
         self.skip(length)?;
         Some(part)
     }
 
     /// A run of bytes with its length before it, as expressions are written.
     pub(super) fn block(&mut self) -> Option<Block<'a>> {
-        let address = self.address;
+        let address = self.address();
         let length = usize::try_from(self.unsigned()?).ok()?;
         Some(Block { address, reader: self.split(length)? })
     }
@@ -79,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn address(&self) -> usize {
-        self.address
+        self.end - self.bytes.len()
     }
 
     pub(super) fn remaining(&self) -> usize {
@@ -88,7 +90,6 @@ impl<'a> Reader<'a> {
 
     pub(super) fn skip(&mut self, length: usize) -> Option<()> {
         self.bytes = self.bytes.get(length..)?;
-        self.address = self.address.checked_add(length)?;
         Some(())
     }
 
@@ -115,6 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The bits of a LEB128 number of at most 64, and how many there were.
+    #[inline(never)]
     fn leb128(&mut self) -> Option<(u64, u32, u8)> {
         let (mut value, mut shift) = (0u64, 0u32);
         loop {
@@ -131,8 +133,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Nearly all have one byte.
+    #[inline(always)]
     pub(super) fn unsigned(&mut self) -> Option<u64> {
-        self.leb128().map(|(value, ..)| value)
+        match self.bytes.first() {
+            Some(&byte) if byte < 128 => self.skip(1).map(|()| byte.into()),
+            _ => self.leb128().map(|(value, ..)| value),
+        }
     }
 
     pub(super) fn signed(&mut self) -> Option<i64> {
@@ -145,7 +152,7 @@ impl<'a> Reader<'a> {
     pub(super) fn encoded(&mut self, encoding: Encoding) -> Option<usize> {
         let base = match encoding.0 & 0xf0 {
             0x00 => 0,
-            0x10 => self.address,
+            0x10 => self.address(),
             0x30 => self.data_base?,
             _ => return None,
         };
@@ -159,7 +166,7 @@ impl<'a> Reader<'a> {
             return Some(());
         }
         if encoding.0 == ALIGNED {
-            return self.skip(self.address.wrapping_neg() % 8 + 8);
+            return self.skip(self.address().wrapping_neg() % 8 + 8);
         }
         self.number(encoding).map(drop)
     }
