@@ -93,7 +93,8 @@ static inline void heapscribe_section_end(const char *name) {
 }
 
 /* The program has allocated a block itself, from a pool: `size` bytes at `p`, for whoever calls the function
- * that calls this. `p` may be the address of the heap's own block around it. Null is none. */
+ * that calls this. `p` may be the address of the heap's own block around it, or of a block of another pool: of
+ * blocks of pools that begin at one address, or within the same 8 bytes, the last one counts. Null is none. */
 static inline void heapscribe_pool_alloc(const void *p, size_t size) {
     heapscribe_pool_alloc_fn_ f = heapscribe_find_pool_alloc_();
     if (f) f(p, size);

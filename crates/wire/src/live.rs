@@ -15,8 +15,13 @@
 //!                      62-63 sampling rate
 //!            word 1       bits 0-47 birth ticks        48-63 thread, low 16
 //! ```
-//! A size of all ones says that the size, 64 bits, is word 1 of the slot to which the entry of the next granule leads: the
-//! block covers that one, so no block starts there. A slot is written before the entry that leads to it, and what it says
+//! A size of all ones says that the size is in a slot of its own, to which the entry leads in place of the block's:
+//!
+//! ```text
+//!   large    word 0       bits 0-31 the block's slot  52 zero  63 one        word 1       size
+//! ```
+//! It stood in the place of the next granule once, where a block of a pool inside that of another pool was lost for it.
+//! A slot is written before the entry that leads to it, and what it says
 //! means nothing once that is cleared.
 //!
 //! Slots lie close together, wherever their blocks are: most granules are no block's start, and memory of a slot for each
@@ -161,7 +166,7 @@ pub struct UsualSlot {
     pub birth_ticks: u64,
 }
 
-/// A size that does not fit its bits: the size stands in the slot of the granule after this one's.
+/// A size that does not fit its bits: see [`LargeBlock`].
 pub const SIZE_ELSEWHERE: u64 = (1 << SIZE_BITS) - 1;
 const STACK_AT: u32 = SIZE_BITS;
 const LIVE: u64 = 1 << (SIZE_BITS + STACK_BITS);
@@ -169,6 +174,30 @@ const UPPER_AT: u32 = SIZE_BITS + STACK_BITS + 1;
 const THREAD_HIGH_AT: u32 = UPPER_AT + 1;
 const RATE_AT: u32 = THREAD_HIGH_AT + 8;
 const BIRTH_MASK: u64 = (1 << BIRTH_BITS) - 1;
+const LARGE: u64 = 1 << 63;
+
+/// What leads to the slot of a large block: one whose size does not fit there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LargeBlock {
+    /// The number of its slot.
+    pub slot: u32,
+    /// Its size, [`SIZE_ELSEWHERE`] or more.
+    pub size_bytes: u64,
+}
+
+impl LargeBlock {
+    /// The two words.
+    pub const fn pack(self) -> [u64; 2] {
+        [LARGE | self.slot as u64, self.size_bytes]
+    }
+
+    /// What the words say; `None` when they say something else.
+    pub const fn unpack([word0, size_bytes]: [u64; 2]) -> Option<LargeBlock> {
+        let slot = word0 as u32;
+        let is_it = word0 == LARGE | slot as u64 && size_bytes >= SIZE_ELSEWHERE;
+        if is_it { Some(LargeBlock { slot, size_bytes }) } else { None }
+    }
+}
 
 impl Slot {
     /// The two words. Sizes from [`SIZE_ELSEWHERE`] on are to be written elsewhere by the caller.
@@ -264,6 +293,14 @@ mod tests {
             rate: RateId(3),
         };
         assert_eq!(Slot::unpack(huge.pack()).unwrap().size_bytes, SIZE_ELSEWHERE);
+        for large in
+            [SIZE_ELSEWHERE, 1 << 40, u64::MAX].map(|size_bytes| LargeBlock { slot: u32::MAX, size_bytes })
+        {
+            assert_eq!(LargeBlock::unpack(large.pack()), Some(large));
+            assert_eq!(Slot::unpack(large.pack()), None);
+        }
+        assert_eq!(LargeBlock::unpack(huge.pack()), None);
+        assert_eq!(LargeBlock::unpack([LARGE | 5, SIZE_ELSEWHERE - 1]), None);
         assert_eq!(Slot::unpack([0, u64::MAX]), None);
     }
 

@@ -15,8 +15,8 @@ use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::{HeapAddress, ThreadId};
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::{
-    ADDRESS_END, ENTRY_BYTES, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, REGION_BYTES, SIZE_ELSEWHERE,
-    SLOT_BYTES, Slot, UsualSlot,
+    ADDRESS_END, ENTRY_BYTES, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LargeBlock, Path, REGION_BYTES,
+    SIZE_ELSEWHERE, SLOT_BYTES, Slot, UsualSlot,
 };
 
 use super::entry_place::EntryPlace;
@@ -204,43 +204,36 @@ impl LiveTable {
             None => self.provided::<POOL>(address, of)?,
         };
         let before = entry.load(Ordering::Relaxed);
-        let is_replaced = before != 0 && self.discard(entry, before, of);
-        slot.upper_half = self.upper_half::<POOL>(address);
-        if slot.size_bytes >= SIZE_ELSEWHERE {
-            self.insert_size::<POOL>(address, slot.size_bytes, of)?;
-            slot.size_bytes = SIZE_ELSEWHERE;
+        let is_replaced = before != 0;
+        if is_replaced {
+            self.discard(entry, before, of);
         }
-        entry.store(self.filled(slot.pack(), of)?, Ordering::Release);
+        slot.upper_half = self.upper_half::<POOL>(address);
+        let mut number = self.filled(slot.pack(), of)?;
+        if slot.size_bytes >= SIZE_ELSEWHERE {
+            number = self.large(number, slot.size_bytes, of)?;
+        }
+        entry.store(number, Ordering::Release);
         Ok(is_replaced)
     }
 
-    /// Writes a size that does not fit its bits.
+    /// What leads to the slot of a large block.
     #[cold]
     #[inline(never)]
-    fn insert_size<const POOL: bool>(
-        &self,
-        address: u64,
-        size_bytes: u64,
-        of: Access<'_>,
-    ) -> Result<(), NoSlot> {
-        let next = self.provided::<POOL>(address + (1 << self.shift::<POOL>()), of)?;
-        let before = next.load(Ordering::Relaxed);
-        if before != 0 {
-            self.discard(next, before, of);
-        }
-        next.store(self.filled([0, size_bytes], of)?, Ordering::Release);
-        Ok(())
+    fn large(&self, slot: u32, size_bytes: u64, of: Access<'_>) -> Result<u32, NoSlot> {
+        let filled = self.filled(LargeBlock { slot, size_bytes }.pack(), of);
+        filled.inspect_err(|_| self.free_slot(slot, of))
     }
 
-    /// Clears an entry that led to this slot still; whether it was a block's.
+    /// Clears an entry that led to this slot still: a block's whose free was not seen.
     #[cold]
     #[inline(never)]
-    fn discard(&self, entry: &AtomicU32, number: u32, of: Access<'_>) -> bool {
+    fn discard(&self, entry: &AtomicU32, number: u32, of: Access<'_>) {
         entry.store(0, Ordering::Relaxed);
-        let words = self.slot(number);
-        let was_block = Slot::unpack(load(words)).is_some();
+        if let Some(LargeBlock { slot, .. }) = LargeBlock::unpack(load(self.slot(number))) {
+            self.free_slot(slot, of);
+        }
         self.free_slot(number, of);
-        was_block
     }
 
     /// Removes the block at `address` and gives what it was; `None` when there is none.
@@ -254,13 +247,17 @@ impl LiveTable {
         if number == 0 {
             return None;
         }
-        let words = self.slot(number);
-        let mut slot = Slot::unpack(load(words))?;
+        let words = load(self.slot(number));
+        let Some(slot) = Slot::unpack(words) else {
+            return self.remove_large(
+                entry,
+                LargeBlock::unpack(words)?,
+                self.upper_half::<POOL>(address),
+                of,
+            );
+        };
         if slot.upper_half != self.upper_half::<POOL>(address) {
             return None;
-        }
-        if slot.size_bytes == SIZE_ELSEWHERE {
-            slot.size_bytes = self.remove_size::<POOL>(address, of)?;
         }
         entry.store(0, Ordering::Relaxed);
         self.free_slot(number, of);
@@ -269,17 +266,18 @@ impl LiveTable {
 
     #[cold]
     #[inline(never)]
-    fn remove_size<const POOL: bool>(&self, address: u64, of: Access<'_>) -> Option<u64> {
-        let next = self.existing::<POOL>(address + (1 << self.shift::<POOL>()), of.cache)?;
-        let number = next.load(Ordering::Relaxed);
-        if number == 0 {
-            return None;
-        }
-        let words = self.slot(number);
-        let [_, size_bytes] = load(words);
-        next.store(0, Ordering::Relaxed);
+    fn remove_large(
+        &self,
+        entry: &AtomicU32,
+        LargeBlock { slot: number, size_bytes }: LargeBlock,
+        upper_half: bool,
+        of: Access<'_>,
+    ) -> Option<Slot> {
+        let slot = Slot::unpack(load(self.slot(number))).filter(|slot| slot.upper_half == upper_half)?;
+        let before = entry.swap(0, Ordering::Relaxed);
+        self.free_slot(before, of);
         self.free_slot(number, of);
-        Some(size_bytes)
+        Some(Slot { size_bytes, ..slot })
     }
 
     /// Removes the block whose place this is and gives what it was, if it is a usual one of the thread, see

@@ -9,7 +9,7 @@
 use core::fmt;
 
 use super::{
-    ADDRESS_END, DIRECTORY_ENTRIES, DIRECTORY_UNITS, ENTRY_BYTES, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER,
+    DIRECTORY_ENTRIES, DIRECTORY_UNITS, ENTRY_BYTES, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LargeBlock,
     Path, SIZE_ELSEWHERE, SLOT_BYTES, Slot, UNIT_SLOTS, region_units, unit_of_slot,
 };
 use crate::ids::HeapAddress;
@@ -178,55 +178,42 @@ impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
         }
     }
 
-    /// The block to whose slot an entry leads that stands at this offset. `None` where it leads to no block: to the size of
-    /// the one before it, or to a slot that was not yet written when it was copied.
+    /// The block to whose slot an entry leads that stands at this offset. `None` where the slot was not yet written, or was
+    /// another's, when it was copied.
     fn block(&mut self, path: Path, slot: u32, offset: u64) -> Option<Result<Live, TableError>> {
-        let refused = |what| Some(Err(TableError::InvalidInput { offset, what }));
-        let Some(words) = self.slot(slot) else { return refused("entry that leads out of the file") };
-        let (word, bit) = (slot as usize / 64, slot % 64);
-        if self.seen_slots.get(word).is_none_or(|bits| bits >> bit & 1 != 0) {
-            return refused("entry that leads where another has led already");
-        }
-        self.seen_slots[word] |= 1 << bit;
-        let mut slot = Slot::unpack(words)?;
+        let slot = match self.slot_of_block(slot) {
+            Ok(slot) => slot?,
+            Err(what) => return Some(Err(TableError::InvalidInput { offset, what })),
+        };
         let shift = self.shift(path.directory);
         let HeapAddress(mut address) = path.address(shift);
         if shift == GRANULE_SHIFT_GLIBC {
             address |= u64::from(slot.upper_half) << 4;
         }
-        if slot.size_bytes == SIZE_ELSEWHERE {
-            let Some(size) = self.size_after(path, shift) else {
-                return refused("block whose size is missing");
-            };
-            slot.size_bytes = size;
-        }
         Some(Ok(Live { address: HeapAddress(address), is_pool: path.is_pool(), slot }))
     }
 
-    /// The size that stands in the slot of the granule after this one.
-    fn size_after(&self, path: Path, shift: u32) -> Option<u64> {
-        let after = HeapAddress(path.address(shift).0 + (1 << shift));
-        if after.0 >= ADDRESS_END {
-            return None;
+    /// What stands in the slot to which an entry leads, with the whole size of the block; `None` where that is no block.
+    fn slot_of_block(&mut self, number: u32) -> Result<Option<Slot>, &'static str> {
+        let words = self.unseen_slot(number)?;
+        if let Some(LargeBlock { slot, size_bytes }) = LargeBlock::unpack(words) {
+            let block =
+                Slot::unpack(self.unseen_slot(slot)?).filter(|block| block.size_bytes == SIZE_ELSEWHERE);
+            return block.map(|block| Some(Slot { size_bytes, ..block })).ok_or("size that is no block's");
         }
-        let next = if path.is_pool() { Path::of_pool(after) } else { Path::of(after, shift) };
-        let [word0, size] = self.slot(self.entry_at(next, shift)?)?;
-        (word0 == 0 && size >= SIZE_ELSEWHERE).then_some(size)
+        match Slot::unpack(words) {
+            Some(Slot { size_bytes: SIZE_ELSEWHERE, .. }) => Err("block whose size is missing"),
+            slot => Ok(slot),
+        }
     }
 
-    /// The entry of a granule, found from the directory on.
-    fn entry_at(&self, path: Path, shift: u32) -> Option<u32> {
-        let directory = self.units.unit((path.directory / UNIT_ENTRIES) as u32);
-        let table = self.checked(entry(&directory, path.directory % UNIT_ENTRIES), 1)?;
-        let region = self.checked(entry(&self.units.unit(table), path.table), region_units(shift))?;
-        let unit = self.units.unit(region + (path.granule / UNIT_ENTRIES) as u32);
-        Some(entry(&unit, path.granule % UNIT_ENTRIES))
-    }
-
-    /// The words of the slot with this number, if it is in use.
-    fn slot(&self, number: u32) -> Option<SlotWords> {
-        let unit = self.checked(unit_of_slot(number), 1)?;
-        Some(self.units.unit(unit).slot(number as usize % UNIT_SLOTS))
+    /// The words of a slot to which nothing has led yet.
+    fn unseen_slot(&mut self, number: u32) -> Result<SlotWords, &'static str> {
+        let unit = self.checked(unit_of_slot(number), 1).ok_or("entry that leads out of the file")?;
+        let (word, bit) = (number as usize / 64, number % 64);
+        let seen = self.seen_slots.get_mut(word).filter(|seen| **seen >> bit & 1 == 0);
+        *seen.ok_or("entry that leads where another has led already")? |= 1 << bit;
+        Ok(self.units.unit(unit).slot(number as usize % UNIT_SLOTS))
     }
 
     /// The granule of a directory's blocks.
@@ -267,11 +254,6 @@ impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
 /// Where in the file a byte of a unit is.
 fn place(unit: u32, byte: usize) -> u64 {
     u64::from(unit) * LIVE_UNIT_BYTES as u64 + byte as u64
-}
-
-/// An entry of a directory, a table or a region.
-fn entry(unit: &Unit<'_>, at: usize) -> u32 {
-    entries(unit.slot(at / SLOT_ENTRIES))[at % SLOT_ENTRIES]
 }
 
 /// Hands each entry that leads somewhere to `visit`, by number.

@@ -70,20 +70,8 @@ impl Both {
         }
     }
 
-    /// Whether a block that needs the slot after its own has or would have it for itself, as real
-    /// blocks of that size do.
-    fn is_possible(&self, address: u64, slot: &Slot) -> bool {
-        let (phase, granule) = self.place(address);
-        let before = self.twin.get(&(phase, granule - 1));
-        before.is_none_or(|(_, before)| before.size_bytes < SIZE_ELSEWHERE)
-            && (slot.size_bytes < SIZE_ELSEWHERE || !self.twin.contains_key(&(phase, granule + 1)))
-    }
-
     fn insert(&mut self) {
         let (address, mut slot) = (self.address(), self.slot());
-        if !self.is_possible(address, &slot) {
-            return;
-        }
         // SAFETY: no other thread has this table.
         let replaced =
             unsafe { self.live.insert::<false>(address, slot, None, self.access(slot.size_bytes)) };

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::ids::{RateId, StackId, ThreadId};
-use crate::live::{HEADER_SLOTS, TABLE_ENTRIES};
+use crate::live::{ADDRESS_END, HEADER_SLOTS, TABLE_ENTRIES};
+
+/// An entry of a directory, a table or a region.
+fn entry(unit: &Unit<'_>, at: usize) -> u32 {
+    entries(unit.slot(at / SLOT_ENTRIES))[at % SLOT_ENTRIES]
+}
 
 /// A live file with a table of its own and a writer's notion of it.
 #[derive(Default)]
@@ -84,11 +89,13 @@ impl File {
             true => (GRANULE_SHIFT_OTHER, |address, _| Path::of_pool(address)),
             false => (granule_shift, Path::of),
         };
-        self.insert_at(of(block.address, shift), shift, block.slot.pack());
-        if block.slot.size_bytes >= SIZE_ELSEWHERE {
-            let after = HeapAddress(block.address.0 + (1 << shift));
-            self.insert_at(of(after, shift), shift, [0, block.slot.size_bytes]);
+        let path = of(block.address, shift);
+        let size_bytes = block.slot.size_bytes;
+        if size_bytes < SIZE_ELSEWHERE {
+            return self.insert_at(path, shift, block.slot.pack());
         }
+        let slot = self.filled(block.slot.pack());
+        self.insert_at(path, shift, LargeBlock { slot, size_bytes }.pack());
     }
 
     fn read(&self, granule_shift: u32) -> (Vec<Live>, Vec<TableError>) {
@@ -230,17 +237,37 @@ fn an_entry_that_leads_to_a_free_slot_is_no_block() {
 }
 
 #[test]
-fn a_size_that_is_missing_is_an_error() {
-    let (what, shift) = ("block whose size is missing", GRANULE_SHIFT_OTHER);
-    let (of_block, of_size) =
-        (Path::of(HeapAddress(0x7f00_0000_0040), shift), Path::of(HeapAddress(0x7f00_0000_0050), shift));
+fn a_large_block_has_a_size_and_a_size_a_block() {
+    let shift = GRANULE_SHIFT_OTHER;
+    let path = Path::of(HeapAddress(0x3000), shift);
+    let large = Slot { size_bytes: SIZE_ELSEWHERE, ..block(0x3000, 0).slot };
     let (mut file, _) = populated(shift);
-    let (unit, at) = file.entry_place(of_block, shift);
-    let offset = place(unit, at);
-    for words in [[0, 0], [0, SIZE_ELSEWHERE - 1], [1, SIZE_ELSEWHERE]] {
-        check_hostile(|file| file.insert_at(of_size, shift, words), offset, what, 7);
-    }
-    check_hostile(|file| file.put(unit, at + ENTRY_BYTES, &[0; 4]), offset, what, 7);
+    let (unit, at) = file.entry_place(path, shift);
+    let check = |change: &dyn Fn(&mut File), what| check_hostile(change, place(unit, at), what, 8);
+    check(&|file| file.insert_at(path, shift, large.pack()), "block whose size is missing");
+    let with_size_of = |words| {
+        move |file: &mut File| {
+            let slot = file.filled(words);
+            file.insert_at(path, shift, LargeBlock { slot, size_bytes: 1 << 40 }.pack());
+        }
+    };
+    check(&with_size_of([0, 0]), "size that is no block's");
+    check(&with_size_of(block(0x3000, 5).slot.pack()), "size that is no block's");
+    let size = |slot| LargeBlock { slot, size_bytes: 1 << 40 }.pack();
+    check(&with_size_of(size(1)), "size that is no block's");
+    check(&|file| file.insert_at(path, shift, size(u32::MAX)), "entry that leads out of the file");
+    let itself = |file: &mut File| {
+        let slot = file.filled([0, 0]);
+        file.put_slot(slot, size(slot));
+        file.put(unit, at, &slot.to_le_bytes());
+    };
+    check(
+        &|file| {
+            file.entry_place(path, shift);
+            itself(file);
+        },
+        "entry that leads where another has led already",
+    );
 }
 
 #[test]
