@@ -2,9 +2,7 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use heapscribe_wire::live::CHANGED;
-
-use super::marks::note_change;
+use super::marks::change;
 
 /// Where the entry of an address is, whose pages may not be there yet. It stays there as long as the process.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +33,6 @@ impl<'a> EntryPlace<'a> {
     /// The entry, to be changed within the operation that is under way, if its pages are there.
     #[inline(always)]
     pub(super) fn existing(self) -> Option<&'a AtomicU32> {
-        let is_changed = self.mark.load(Ordering::Relaxed) == CHANGED;
-        (is_changed || note_change(self.mark)).then_some(self.entry)
+        change(self.mark).then_some(self.entry)
     }
 }

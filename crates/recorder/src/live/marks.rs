@@ -77,10 +77,15 @@ impl Marks {
     }
 }
 
-/// Says that the unit with this mark is about to be changed; whether it has pages.
+/// Says that the unit with this mark is about to be changed; whether it has pages. Nearly always it was said before.
+#[inline(always)]
+pub(super) fn change(mark: &AtomicU8) -> bool {
+    mark.load(Ordering::Relaxed) == CHANGED || note_change(mark)
+}
+
 #[cold]
 #[inline(never)]
-pub(super) fn note_change(mark: &AtomicU8) -> bool {
+fn note_change(mark: &AtomicU8) -> bool {
     let has_pages = mark.load(Ordering::Relaxed) != 0;
     if has_pages {
         // In the operation that the change is in: a reader sees both or neither.

@@ -11,11 +11,11 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
-use heapscribe_wire::live::{CHANGED, HEADER_SLOTS, SLOT_BYTES, UNIT_SLOTS, unit_of_slot};
+use heapscribe_wire::live::{HEADER_SLOTS, SLOT_BYTES, UNIT_SLOTS, unit_of_slot};
 
 use super::{Access, LiveTable, NoSlot, Words};
 use crate::live::free_slots::KEPT;
-use crate::live::marks::note_change;
+use crate::live::marks::change;
 
 /// Words of the bits of a unit.
 const BIT_WORDS: usize = UNIT_SLOTS / 64;
@@ -54,28 +54,19 @@ impl UnitSlots<'_> {
 }
 
 impl LiveTable {
-    /// Where a slot is, which may be touched while an entry leads there or a thread keeps it.
-    #[inline(always)]
-    pub(super) fn slot_at(&self, number: u32) -> *mut u8 {
-        self.file.at(number as usize * SLOT_BYTES)
-    }
-
-    /// The words of a slot.
+    /// The words of a slot, which may be touched while an entry leads there or a thread keeps it.
     #[inline(always)]
     pub(super) fn slot(&self, number: u32) -> &Words {
         // SAFETY: the caller has the number from an entry or from free slots, so its unit has pages; two words lie within
         // a unit, which lies in one window.
-        unsafe { &*self.slot_at(number).cast::<Words>() }
+        unsafe { &*self.file.at(number as usize * SLOT_BYTES).cast::<Words>() }
     }
 
     /// Says that a slot is about to be changed.
     #[inline(always)]
     fn mark_slot(&self, number: u32) {
         // SAFETY: units with slots are taken, and the marks of those have pages.
-        let mark = unsafe { &*self.marks.place(unit_of_slot(number)) };
-        if mark.load(Ordering::Relaxed) != CHANGED {
-            note_change(mark);
-        }
+        change(unsafe { &*self.marks.place(unit_of_slot(number)) });
     }
 
     /// Takes a free slot and writes it: its number, for the entry.
