@@ -32,8 +32,7 @@ pub(crate) fn answer_with_memory(snapshot: &Snapshot) -> Result<(Answer, Option<
 
 /// The estimate of what is live, and how many of the live blocks are no samples; nothing where none is one.
 pub(crate) fn of(answer: &Answer) -> Option<(Estimate, u64)> {
-    let live = answer.sampling.as_ref()?.live;
-    Some((live, answer.table.blocks.saturating_sub(live.samples)))
+    answer.sampling.as_ref().map(|sampling| (sampling.live, sampling.exact_blocks))
 }
 
 /// Bytes a second that samples a second of so many bytes stand for. Sizes of single blocks are not known here: small

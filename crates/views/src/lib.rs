@@ -17,6 +17,7 @@ pub mod hotspots;
 mod interpreters;
 pub mod json;
 pub mod junit;
+pub mod live;
 pub mod losses;
 pub mod messages;
 mod object_allocators;

@@ -7,7 +7,8 @@ use heapscribe_wire::mode::Mode;
 
 use crate::answer::estimate::{self, Estimate, StackEstimates};
 use crate::answer::{
-    Amount, Answer, Bounds, CallTree, Dropped, LifetimeClass, NodeId, Range, SizeClass, Stack,
+    Amount, Answer, Bounds, CallTree, Dropped, LifetimeClass, NodeId, PoolStack, Pools, Range, SizeClass,
+    Stack,
 };
 
 /// What is live in a process.
@@ -21,17 +22,19 @@ pub struct Snapshot {
     pub table: LiveTable,
     /// How long the process had been recorded, ns.
     pub age_ns: u64,
-    /// All that is live, pools included; of a table of which blocks are missing, what the others are.
+    /// All that is live in the heap; of a table of which blocks are missing, what the others are.
     pub live: Amount,
     /// Blocks of the table that could not be read: the file was cut, or is damaged.
     pub missing_blocks: u64,
     /// Whether the file ends before it says what the recorder lost.
     pub lacks_end: bool,
-    /// The part of it in blocks of pools that the program manages itself.
+    /// What is live in pools that the program manages itself, inside blocks of the heap: in no other sum.
     pub pools: Amount,
+    /// The same by stack, in the order of the nodes.
+    pub pool_stacks: Vec<LiveStack>,
     /// By stack, in the order of the nodes.
     pub stacks: Vec<LiveStack>,
-    /// The nodes of the stacks, by their numbers in the process.
+    /// The nodes of these, by the numbers of stacks in the process.
     pub nodes: Vec<(StackId, NodeId)>,
     /// By thread that allocated, in the order of their numbers.
     pub threads: Vec<LiveThread>,
@@ -84,6 +87,8 @@ pub struct LiveSampling {
     pub mean_bytes: Vec<u64>,
     /// All that is live.
     pub live: Estimate,
+    /// Blocks beside the samples that were recorded without sampling.
+    pub exact_blocks: u64,
 }
 
 impl Snapshot {
@@ -91,6 +96,9 @@ impl Snapshot {
     /// freed. There is nothing else in it.
     pub fn to_answer(&self) -> Answer {
         let stack = |of: &LiveStack| Stack { node: of.node, leaked: of.live, ..Stack::default() };
+        let pool_stack =
+            |of: &LiveStack| PoolStack { node: of.node, leaked: of.live, ..PoolStack::default() };
+        let pool_stacks = self.pool_stacks.iter().map(pool_stack).collect();
         let estimates = |of: &LiveStack| StackEstimates {
             leaked: of.estimate.unwrap_or_default(),
             ..StackEstimates::default()
@@ -108,6 +116,7 @@ impl Snapshot {
             leaked: self.live,
             complete: !self.is_cut(),
             stacks: self.stacks.iter().map(stack).collect(),
+            pools: Pools { leaked: self.pools, stacks: pool_stacks, ..Pools::default() },
             tree: self.tree.clone(),
             dropped: self.dropped.clone(),
             sampling,
@@ -175,6 +184,8 @@ impl Snapshot {
             blocks: t.allocated_blocks.saturating_sub(t.freed_blocks),
             bytes: t.allocated_bytes.saturating_sub(t.freed_bytes),
         };
+        // What is missing of the table may be of pools, which the counters do not count.
+        let least = left.blocks.clamp(self.live.blocks, in_table);
         let most = left.max(Amount { blocks: in_table, ..self.live });
         let known = self.lost(LossReason::LogFull).saturating_add(self.lost(LossReason::NoSession));
         // A free that nobody saw leaves its slot.
@@ -187,7 +198,7 @@ impl Snapshot {
         let high = most.blocks.saturating_add(lost);
         Some(Bounds {
             blocks: Range {
-                low: in_table.saturating_sub(stale),
+                low: least.saturating_sub(stale),
                 high: (!self.lacks_end && !was_off).then_some(high),
             },
             bytes: Range { low, high: (lost == 0 && !self.is_cut() && !was_off).then_some(most.bytes) },

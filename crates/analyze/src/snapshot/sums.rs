@@ -23,12 +23,12 @@ pub(super) fn weight(block: &LiveBlock, mean_bytes: u64) -> Weight {
 #[derive(Default)]
 pub(super) struct BlockSums {
     pub(super) live: Amount,
-    pub(super) pools: Amount,
     by_stack: HashMap<StackId, LiveStack>,
     by_thread: BTreeMap<ThreadId, Amount>,
     pub(super) sizes: Histogram,
     pub(super) ages: Histogram,
     sampled: Samples<Moments>,
+    exact_blocks: u64,
     rates: BTreeSet<RateId>,
     means: BTreeSet<u64>,
 }
@@ -38,9 +38,6 @@ impl BlockSums {
         let weight = weight(block, mean_bytes);
         let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
         self.live.add(&amount);
-        if block.is_pool {
-            self.pools.add(&amount);
-        }
         self.by_thread.entry(block.thread).or_default().add(&amount);
         let stack = self
             .by_stack
@@ -55,6 +52,8 @@ impl BlockSums {
             self.rates.insert(block.rate);
             self.means.extend((mean_bytes != 0).then_some(mean_bytes));
             self.sampled.note(block.stack, block.size_bytes, weight, Moments::add);
+        } else {
+            self.exact_blocks += 1;
         }
     }
 
@@ -110,6 +109,7 @@ impl BlockSums {
         (!self.means.is_empty()).then(|| LiveSampling {
             mean_bytes: self.means.iter().copied().collect(),
             live: sampling::total(self.live, &classes),
+            exact_blocks: self.exact_blocks,
         })
     }
 }

@@ -27,7 +27,7 @@ pub fn analyze<S: Source>(trace: &Trace<S>) -> Vec<Snapshot> {
 
 fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snapshot {
     let clock = trace.clock(process.index);
-    let mut sums = BlockSums::default();
+    let (mut sums, mut pools) = (BlockSums::default(), BlockSums::default());
     let mut tree = TreeBuilder::default();
     let mut problems: Vec<String> = trace.problems().iter().map(ToString::to_string).collect();
     let mut definitions = Definitions::new(trace.keeps_native());
@@ -41,11 +41,13 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     let read = trace.blocks(process.index, table, &mut scratch, |block| {
         seen += 1;
         let age_ns = clock.age_ns(table.ticks.saturating_sub(block.birth_ticks));
-        sums.add(block, means.mean(block.rate), age_ns);
+        let of = if block.is_pool { &mut pools } else { &mut sums };
+        of.add(block, means.mean(block.rate), age_ns);
     });
     note(read, &mut problems);
     problems.extend(sums.unknown_rates(&means));
     let (nodes, stacks) = sums.stacks(&definitions, &mut tree);
+    let (_, pool_stacks) = pools.stacks(&definitions, &mut tree);
     let end = process.end.as_ref();
     Snapshot {
         age_ns: process.info.as_ref().map_or(0, |info| table.mono_ns.saturating_sub(info.created_mono_ns)),
@@ -55,7 +57,8 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         live: sums.live,
         missing_blocks: table.blocks.saturating_sub(seen),
         lacks_end: end.is_none(),
-        pools: sums.pools,
+        pools: pools.live,
+        pool_stacks,
         threads: sums.threads(&definitions),
         sizes: sums.sizes.sizes(),
         ages: sums.ages.lifetimes(),
@@ -69,7 +72,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     .open_above()
 }
 
-/// Calls `visit` for each block of a snapshot, with what it stands for.
+/// Calls `visit` for each block of the heap in a snapshot, with what it stands for.
 ///
 /// # Errors
 /// Only when the trace cannot be read.
@@ -82,8 +85,10 @@ pub fn blocks<S: Source>(
     let mut means = RateMeans::default();
     trace.definitions(index, &mut Scratch::default(), |_, definition| means.note(definition))?;
     trace.blocks(index, &snapshot.table, &mut Scratch::default(), |block| {
-        let weight = weight(block, means.mean(block.rate));
-        visit(block, Amount { blocks: weight.blocks, bytes: weight.bytes });
+        if !block.is_pool {
+            let weight = weight(block, means.mean(block.rate));
+            visit(block, Amount { blocks: weight.blocks, bytes: weight.bytes });
+        }
     })?;
     Ok(())
 }

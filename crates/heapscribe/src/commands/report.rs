@@ -25,6 +25,7 @@ use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
 use heapscribe_views::check::calls::{RuleOutcome, of_recording};
 use heapscribe_views::coverage::Explained;
+use heapscribe_views::live::Largest;
 use heapscribe_views::messages::correlation::{self, Asked, MessageCorrelation};
 use heapscribe_views::own::Folded;
 use heapscribe_views::text::brief::{self, Brief};
@@ -155,9 +156,9 @@ fn report_live(
     let mut texts = Vec::new();
     for snapshot in snapshots {
         if args.json {
-            let stacks = json::live::chosen(snapshot, args.top.unwrap_or(TOP_JSON));
-            let names = NamedStacks::look_up(&snapshot.tree, stacks.iter().map(|s| s.node), resolver);
-            serde_json::to_writer(&mut *out, &json::live::LiveReport::new(snapshot, &stacks, &names))?;
+            let largest = Largest::of(snapshot, args.top.unwrap_or(TOP_JSON));
+            let names = NamedStacks::look_up(&snapshot.tree, largest.nodes(), resolver);
+            serde_json::to_writer(&mut *out, &json::live::LiveReport::new(snapshot, &largest, &names))?;
             writeln!(out)?;
         } else {
             let path = args.trace.to_string_lossy();

@@ -11,9 +11,10 @@ use heapscribe_convert::Opened;
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::{NamedStacks, Resolver};
 use heapscribe_views::coverage;
-use heapscribe_views::json::live::{self, LiveReport};
+use heapscribe_views::json::live::LiveReport;
 use heapscribe_views::json::memory::{MemoryJson, wanted};
 use heapscribe_views::json::resident::ResidentJson;
+use heapscribe_views::live::Largest;
 use heapscribe_views::text::memory::MemoryReport;
 use heapscribe_views::text::resident;
 use serde::Serialize;
@@ -59,11 +60,11 @@ pub(super) fn run(
         let heaps = coverage::of_snapshot(&snapshot.tree, share, resolver);
         if args.json {
             let top = args.top.unwrap_or(TOP_JSON);
-            let stacks = live::chosen(&snapshot, top);
-            let nodes = stacks.iter().map(|stack| stack.node).chain(wanted(&memory, top));
+            let largest = Largest::of(&snapshot, top);
+            let nodes = largest.nodes().chain(wanted(&memory, top));
             let names = NamedStacks::look_up(&snapshot.tree, nodes, resolver);
             let memory = MemoryJson::new(&memory, &heaps, top, snapshot.table.mono_ns, &names);
-            let report = LiveReport::new(&snapshot, &stacks, &names);
+            let report = LiveReport::new(&snapshot, &largest, &names);
             serde_json::to_writer(&mut *out, &WithMemory { report, memory })?;
             writeln!(out)?;
         } else {

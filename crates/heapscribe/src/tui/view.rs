@@ -77,7 +77,7 @@ fn header(state: &State) -> Vec<Line<'static>> {
     let pools = look.live.pools.bytes;
     let mut heap = in_all(look);
     if pools > 0 {
-        heap.push_str(&format!(", {} of it in pools", short_bytes(pools)));
+        heap.push_str(&format!(", and in it {} of pools", short_bytes(pools)));
     }
     let rates = state.rates().map_or_else(
         || "no rates yet".to_owned(),

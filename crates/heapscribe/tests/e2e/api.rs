@@ -225,6 +225,14 @@ fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
         let report = Report::of(&place.path("fetched.hst"));
         assert_eq!(report.json["name"], if wanted == "2" { "two" } else { wanted });
         assert_eq!(report.json["exact"], is_exact, "{wanted}");
+        let number = |part: &str, key: &str| report.json[part][key].as_u64().unwrap();
+        let in_pools = if wanted == "one" { (1, 789) } else { (0, 0) };
+        assert_eq!((number("pools", "blocks"), number("pools", "bytes")), in_pools, "{wanted}");
+        let of_pools = report.json["pools"]["stacks"].as_array().unwrap().iter();
+        assert_eq!(of_pools.map(|s| s["live"]["bytes"].as_u64().unwrap()).sum::<u64>(), in_pools.1, "{wanted}");
+        // The block around that of the pool counts once, as in a recording.
+        let left = number("allocated", "bytes") - number("freed", "bytes");
+        assert!(!is_exact || number("live", "bytes") == left, "{wanted}: {}", report.json);
         let stacks = report.json["stacks"].as_array().unwrap().iter();
         let large = stacks.filter(|s| s["live"]["bytes"].as_u64() >= Some(123_456)).count();
         assert_eq!(large, blocks, "{wanted}");

@@ -1,13 +1,12 @@
 //! `heapscribe report --json` of a snapshot.
 
-use std::cmp::Reverse;
-
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
 use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, RangesJson};
 use super::sampling::EstimateJson;
+use crate::live::Largest;
 use crate::losses::{of_cut, of_lost, of_off};
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -35,7 +34,7 @@ pub struct LiveReport {
     live: BlocksJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     bounds: Option<RangesJson>,
-    pools: BlocksJson,
+    pools: PoolsJson,
     allocated: CountJson,
     freed: CountJson,
     stacks: Vec<StackJson>,
@@ -50,6 +49,13 @@ pub struct LiveReport {
 struct SamplingJson {
     mean_bytes: Vec<u64>,
     live: EstimateJson,
+}
+
+#[derive(Serialize)]
+struct PoolsJson {
+    #[serde(flatten)]
+    live: BlocksJson,
+    stacks: Vec<StackJson>,
 }
 
 #[derive(Serialize)]
@@ -84,20 +90,13 @@ struct ClassJson {
     bytes: u64,
 }
 
-/// The stacks to print: those that hold most.
-pub fn chosen(snapshot: &Snapshot, top: usize) -> Vec<&LiveStack> {
-    let mut stacks: Vec<_> = snapshot.stacks.iter().collect();
-    stacks.sort_by_key(|stack| (Reverse(stack.live.bytes), stack.node));
-    stacks.truncate(top);
-    stacks
-}
-
 impl LiveReport {
     /// A snapshot with the names of these stacks.
-    pub fn new(s: &Snapshot, stacks: &[&LiveStack], names: &NamedStacks<'_>) -> LiveReport {
+    pub fn new(s: &Snapshot, largest: &Largest<'_>, names: &NamedStacks<'_>) -> LiveReport {
         let info = s.process.info.clone().unwrap_or_default();
         let t = &s.table;
         let counted = |blocks, bytes| CountJson::from(Amount { blocks, bytes });
+        let stacks = |of: &[&LiveStack]| of.iter().map(|stack| of_stack(stack, names)).collect();
         LiveReport {
             format: FORMAT,
             kind: "snapshot",
@@ -121,10 +120,10 @@ impl LiveReport {
             }),
             live: s.live.into(),
             bounds: s.bounds().as_ref().map(Into::into),
-            pools: s.pools.into(),
+            pools: PoolsJson { live: s.pools.into(), stacks: stacks(&largest.pools) },
             allocated: counted(t.allocated_blocks, t.allocated_bytes),
             freed: counted(t.freed_blocks, t.freed_bytes),
-            stacks: stacks.iter().map(|stack| of_stack(stack, names)).collect(),
+            stacks: stacks(&largest.heap),
             threads: s.threads.iter().map(of_thread).collect(),
             sizes: classes(s.sizes.iter().map(|c| (c.from_bytes, c.to_bytes, c.count, c.bytes))),
             ages_ns: classes(s.ages.iter().map(|c| (c.from_ns, c.to_ns, c.count, c.bytes))),

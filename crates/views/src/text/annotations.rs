@@ -11,6 +11,9 @@ use crate::annotations::{of_pools, of_section};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, percent, short_bytes};
 
+/// Heading of what is said about pools.
+pub(super) const POOLS: &str =
+    "Pools (blocks that the program allocates itself, inside blocks counted above)";
 /// Stacks of each section.
 pub const STACKS: usize = 3;
 
@@ -131,7 +134,7 @@ fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_
     if p.stacks.is_empty() && p.unknown == 0 {
         return Ok(());
     }
-    stacks.list(out, "Pools (blocks that the program allocates itself, inside blocks counted above)")?;
+    stacks.list(out, POOLS)?;
     writeln!(out, "  Allocated: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
     writeln!(out, "  Peak: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
     writeln!(out, "  Never freed: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::io;
 
-use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::answer::{Amount, NodeId};
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
 use heapscribe_formats::LiveRole;
 
 use super::bounds::{self, Shown};
 use super::stack_list::StackPrinter;
 use super::{Out, estimate, heading, losses, tables};
+use crate::live::Largest;
 use crate::losses::{of_cut, of_off};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
@@ -27,26 +28,22 @@ pub struct LiveReport<'a> {
 }
 
 impl LiveReport<'_> {
-    /// The stacks that hold most.
-    fn first(&self) -> Vec<&LiveStack> {
-        let mut stacks: Vec<_> = self.snapshot.stacks.iter().collect();
-        stacks.sort_by_key(|stack| (Reverse(stack.live.bytes), stack.node));
-        stacks.truncate(self.top);
-        stacks
-    }
-
     /// The stacks that will be printed: only their names need to be looked up.
     pub fn wanted(&self) -> Vec<NodeId> {
-        self.first().into_iter().map(|stack| stack.node).collect()
+        Largest::of(self.snapshot, self.top).nodes().collect()
     }
 
     /// Prints all of it.
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         self.header(out)?;
         self.live(out)?;
-        self.stacks(out, &mut StackPrinter::new(names, self.width))?;
+        let (printer, largest) =
+            (&mut StackPrinter::new(names, self.width), Largest::of(self.snapshot, self.top));
+        printer.list(out, "Stacks with the most live bytes")?;
+        stacks(out, &largest.heap, self.snapshot.live, printer)?;
         self.sizes_and_ages(out)?;
         self.threads(out)?;
+        self.pools(out, &largest.pools, printer)?;
         self.missing(out, names)?;
         heading(out, "Next")?;
         writeln!(out, "  heapscribe flame {} -o live.svg", self.path)?;
@@ -90,13 +87,9 @@ impl LiveReport<'_> {
             let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
             let samples = counted(sampling.live.samples, "block");
             writeln!(out, "  Sampled every {} on average, {samples} in total.", means.join(" or "))?;
-            let exact = s.table.blocks.saturating_sub(s.missing_blocks).saturating_sub(sampling.live.samples);
-            if exact > 0 {
-                writeln!(
-                    out,
-                    "  Besides, {} recorded without sampling count as what they are.",
-                    counted(exact, "block")
-                )?;
+            if sampling.exact_blocks > 0 {
+                let exact = counted(sampling.exact_blocks, "block");
+                writeln!(out, "  Besides, {exact} recorded without sampling count as what they are.")?;
             }
         }
         let bounds = s.bounds();
@@ -109,10 +102,6 @@ impl LiveReport<'_> {
         if let Some(off) = of_off(s).filter(|_| s.sampling.is_some() && bounds.is_none()) {
             writeln!(out, "  There is no upper end, as {off}.")?;
         }
-        if s.pools.blocks > 0 {
-            let (bytes, blocks) = (bytes(s.pools.bytes), counted(s.pools.blocks, "block"));
-            writeln!(out, "  In the program's own pools: {bytes} in {blocks}.")?;
-        }
         let t = &s.table;
         writeln!(
             out,
@@ -122,23 +111,6 @@ impl LiveReport<'_> {
             counted(t.freed_blocks, "free"),
             bytes(t.freed_bytes)
         )
-    }
-
-    fn stacks(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {
-        printer.list(out, "Stacks with the most live bytes")?;
-        for (i, stack) in self.first().into_iter().enumerate() {
-            let sure = stack.estimate.as_ref();
-            let figures = format!(
-                "{}: {} in {}, {} to {} old",
-                percent(stack.live.bytes, self.snapshot.live.bytes),
-                estimate::row_bytes(stack.live.bytes, sure),
-                estimate::row_blocks(stack.live.blocks, sure),
-                duration(stack.youngest_ns),
-                duration(stack.oldest_ns)
-            );
-            printer.entry(out, i + 1, &figures, stack.node)?;
-        }
-        Ok(())
     }
 
     fn sizes_and_ages(&self, out: Out<'_>) -> io::Result<()> {
@@ -173,6 +145,16 @@ impl LiveReport<'_> {
         tables::more(out, threads.len(), self.top, "thread")
     }
 
+    fn pools(&self, out: Out<'_>, largest: &[&LiveStack], printer: &mut StackPrinter<'_>) -> io::Result<()> {
+        let pools = self.snapshot.pools;
+        if pools.blocks == 0 {
+            return Ok(());
+        }
+        printer.list(out, super::annotations::POOLS)?;
+        writeln!(out, "  Live: {} in {}.", bytes(pools.bytes), counted(pools.blocks, "block"))?;
+        stacks(out, largest, pools, printer)
+    }
+
     fn missing(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         heading(out, "What is missing")?;
         if !self.snapshot.table.name.is_empty() && self.snapshot.dropped.iter().any(|of| of.count > 0) {
@@ -185,6 +167,23 @@ impl LiveReport<'_> {
         }
         writeln!(out, "  Blocks allocated before the recording began, or while it was off.")
     }
+}
+
+/// Stacks, with what each holds of an amount.
+fn stacks(out: Out<'_>, stacks: &[&LiveStack], of: Amount, printer: &mut StackPrinter<'_>) -> io::Result<()> {
+    for (i, stack) in stacks.iter().enumerate() {
+        let sure = stack.estimate.as_ref();
+        let figures = format!(
+            "{}: {} in {}, {} to {} old",
+            percent(stack.live.bytes, of.bytes),
+            estimate::row_bytes(stack.live.bytes, sure),
+            estimate::row_blocks(stack.live.blocks, sure),
+            duration(stack.youngest_ns),
+            duration(stack.oldest_ns)
+        );
+        printer.entry(out, i + 1, &figures, stack.node)?;
+    }
+    Ok(())
 }
 
 /// `at least 11.3 MiB in 158,316 blocks are live`, and why no more is known, where the table does not have all.
