@@ -8,7 +8,7 @@ use anyhow::Result;
 use heapscribe_formats::native::splice::Pieces;
 use heapscribe_formats::{ChunkInfo, Source, Trace};
 
-use super::layout::{EVENTS, PAST, PROCESS, file, numbers};
+use super::layout::{EVENTS, PROCESS, file, numbers};
 use super::past::Past;
 use crate::file_source::source;
 
@@ -47,7 +47,7 @@ impl Held {
     /// # Errors
     /// When its files cannot be read.
     pub fn of_ring(dir: &Path) -> Result<Held> {
-        let (mut held, mut processes, mut past) = (Held::default(), BTreeMap::new(), Past::default());
+        let (mut held, mut processes) = (Held::default(), BTreeMap::new());
         for number in numbers(dir, PROCESS)? {
             let mut pieces = Pieces::new(source(&file(dir, PROCESS, number))?, 0);
             while let Ok(Some(piece)) = pieces.next_piece() {
@@ -63,13 +63,7 @@ impl Held {
                 }
             }
         }
-        if let Some(last) = numbers(dir, PAST)?.pop() {
-            let mut pieces = Pieces::new(source(&file(dir, PAST, last))?, 0);
-            while let Ok(Some(piece)) = pieces.next_piece() {
-                past.take(&piece);
-            }
-        }
-        for ((process, thread), sequence) in past.last_chunks {
+        for ((process, thread), sequence) in Past::read(dir)?.last_chunks {
             if let Some((pid, created_ns)) = processes.get(&process) {
                 held.up_to.insert((*pid, *created_ns, thread), sequence);
             }

@@ -9,13 +9,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use anyhow::Result;
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionInfo};
 use heapscribe_formats::native::block::NO_PROCESS;
-use heapscribe_formats::native::splice::Piece;
+use heapscribe_formats::native::splice::{Piece, Pieces};
 use heapscribe_formats::{ChunkSums, Writer};
 use heapscribe_session::monotonic_ns;
 
 use super::layout::{PAST, file, numbers};
+use crate::file_source::source;
 
 /// What was evicted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,6 +31,26 @@ pub struct Past {
 }
 
 impl Past {
+    /// What a ring has evicted.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn read(ring: &Path) -> Result<Past> {
+        let mut past = Past::default();
+        if let Some(last) = numbers(ring, PAST)?.pop() {
+            let mut pieces = Pieces::new(source(&file(ring, PAST, last))?, 0);
+            while let Ok(Some(piece)) = pieces.next_piece() {
+                past.take(&piece);
+            }
+        }
+        Ok(past)
+    }
+
+    /// Whether it was any event.
+    pub fn is_any(&self) -> bool {
+        std::iter::once(&self.of_none).chain(self.of_processes.values()).any(|evicted| !evicted.is_empty())
+    }
+
     /// Takes a block of its row, or one of a file of events that is to be removed.
     pub(super) fn take(&mut self, piece: &Piece<'_>) {
         match (&piece.evicted, &piece.chunk) {

@@ -199,8 +199,7 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
     let ring = ring::directory_of(path);
     if ring.exists() {
         let what = format!("{shown} was not made yet of the ring that `record` has left, {}", ring.display());
-        let hint = format!("first run `heapscribe recover {} -o {shown}`", ring.display());
-        return Err(Problem::new(what, hint + or_alone(args, origin)).into());
+        return Err(Problem::new(what, first_of_ring(args, origin, &ring, path)).into());
     }
     let hint = format!("pass it with --join TRACE if it was moved{}", or_alone(args, origin));
     if !path.exists() {
@@ -236,6 +235,19 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
         // Files of memtrace are whole by themselves.
         _ => Ok(None),
     }
+}
+
+/// A hint to make a trace of a ring first. The rest can be joined with that as long as the ring has all of it.
+fn first_of_ring(args: &RecoverArgs, origin: &Origin, ring: &Path, trace: &Path) -> String {
+    let first = format!("first run `heapscribe recover {} -o {}`", ring.display(), trace.display());
+    if !ring::Past::read(ring).is_ok_and(|past| past.is_any()) {
+        return first + or_alone(args, origin);
+    }
+    let dir = args.dir.display();
+    let when = running(&args.dir).map_or_else(String::new, |pid| format!(", when process {pid} has ended,"));
+    format!(
+        "{first} and then{when} `heapscribe recover {dir} --rest-only -o REST.hst`: they cannot be joined, as the ring has evicted events"
+    )
 }
 
 /// The rest of a hint: the rest of the recording can be written alone, when [`refuse_wrong_rest`] allows that.

@@ -229,7 +229,11 @@ fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
         let in_pools = if wanted == "one" { (1, 789) } else { (0, 0) };
         assert_eq!((number("pools", "blocks"), number("pools", "bytes")), in_pools, "{wanted}");
         let of_pools = report.json["pools"]["stacks"].as_array().unwrap().iter();
-        assert_eq!(of_pools.map(|s| s["live"]["bytes"].as_u64().unwrap()).sum::<u64>(), in_pools.1, "{wanted}");
+        assert_eq!(
+            of_pools.map(|s| s["live"]["bytes"].as_u64().unwrap()).sum::<u64>(),
+            in_pools.1,
+            "{wanted}"
+        );
         // The block around that of the pool counts once, as in a recording.
         let left = number("allocated", "bytes") - number("freed", "bytes");
         assert!(!is_exact || number("live", "bytes") == left, "{wanted}: {}", report.json);

@@ -250,11 +250,13 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
         return (in_place.calls().all() + evicted(&in_place, "calls"), 0, counted().calls.all());
     }
     assert!(code == Some(1) && said.contains(&format!("heapscribe recover {}", ring.display())), "{said}");
+    // It told to join what cannot be joined, and printed how to write it alone after that.
+    let command = format!("`heapscribe recover {} --rest-only -o REST.hst`", left.display());
+    assert_eq!(said.contains(&command), evicted(&in_place, "events") > 0, "{said}");
     let earlier = sessions_of_an_earlier_ring(&left);
     let (collected, said) = collect(&ring, "ring.hst", &[]);
     assert!(said.contains(&format!("what `record` had not written is in {};", left.display())), "{said}");
     // "`heapscribe recover DIR --rest-only`" was printed, which lacks a file to write to.
-    let command = format!("`heapscribe recover {} --rest-only -o REST.hst`", left.display());
     assert!(said.contains(&command), "{said}");
     assert!(!said.contains(earlier.to_str().unwrap()), "of another recording: {said}");
     fs::remove_dir_all(earlier).unwrap();
