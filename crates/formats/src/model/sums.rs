@@ -1,7 +1,7 @@
 //! Sums over the events of a chunk. The index of a trace holds these, so that totals, timelines and the search for
 //! the peak need not decode the events.
 
-use heapscribe_wire::record::{Call, Event, Events};
+use heapscribe_wire::record::{Call, Event, Events, ShortEvent};
 
 use super::chunk::ChunkInfo;
 
@@ -75,12 +75,27 @@ impl ChunkSums {
         if matches!(event, Event::Rate { .. } | Event::Took { .. }) {
             return; // a property of the calls around it, not an event in time
         }
+        self.pass(dt);
+        self.add(event);
+    }
+
+    /// As [`Self::add_event`].
+    #[inline(always)]
+    pub(crate) fn add_short(&mut self, event: &ShortEvent) {
+        self.pass(event.dt);
+        match event.age_ticks {
+            None => self.alloc(event.call, event.size_bytes),
+            Some(_) => self.free(event.call, event.size_bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, dt: u64) {
         self.last_ticks = self.last_ticks.wrapping_add(dt);
         if self.events == 0 {
             self.first_ticks = self.last_ticks;
         }
         self.events += 1;
-        self.add(event);
     }
 
     #[inline(always)]
@@ -89,16 +104,8 @@ impl ChunkSums {
             return self.call(call);
         }
         match *event {
-            Event::Alloc { call, size_bytes, .. } => {
-                self.call(call);
-                self.allocs += 1;
-                self.allocated(size_bytes);
-            }
-            Event::Free { call, block } => {
-                self.call(call);
-                self.frees += 1;
-                self.freed(block.size_bytes);
-            }
+            Event::Alloc { call, size_bytes, .. } => self.alloc(call, size_bytes),
+            Event::Free { call, block } => self.free(call, block.size_bytes),
             Event::Realloc { call, old, size_bytes, .. } => {
                 self.call(call);
                 self.reallocs += 1;
@@ -126,6 +133,20 @@ impl ChunkSums {
     #[inline(always)]
     fn call(&mut self, call: Call) {
         self.calls[call as usize] += 1;
+    }
+
+    #[inline(always)]
+    fn alloc(&mut self, call: Call, size_bytes: u64) {
+        self.call(call);
+        self.allocs += 1;
+        self.allocated(size_bytes);
+    }
+
+    #[inline(always)]
+    fn free(&mut self, call: Call, size_bytes: u64) {
+        self.call(call);
+        self.frees += 1;
+        self.freed(size_bytes);
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@ use super::event::{Block, Event};
 use super::latency;
 use super::mapping::{MAPPING, Mapping};
 use super::note::{self, Note};
+use super::short_read::{self, ShortEvent};
 use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN};
 use crate::call::Call;
 use crate::ids::{NameId, RateId, StackId, ThreadId};
@@ -44,6 +45,14 @@ impl<'a> Events<'a> {
     /// Where the next event starts.
     pub const fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// The next event, if it is one of those that nearly all are; else none is read.
+    #[inline(always)]
+    pub fn next_short(&mut self) -> Option<ShortEvent> {
+        let (event, len) = short_read::get(self.bytes.get(self.offset..)?.first_chunk()?)?;
+        self.offset += len;
+        Some(event)
     }
 
     #[inline(always)]

@@ -31,6 +31,7 @@ mod latency;
 mod mapping;
 mod note;
 mod short;
+mod short_read;
 mod tag;
 
 #[cfg(test)]
@@ -43,3 +44,4 @@ pub use latency::put_latency;
 pub use mapping::{Mapping, MappingFlags, MappingKind};
 pub use note::Note;
 pub use short::{put_alloc, put_alloc_of_many, put_free, put_free_of_many};
+pub use short_read::ShortEvent;

@@ -104,3 +104,68 @@ fn what_is_no_event_is_named_with_its_offset() {
         assert_eq!(Events::new(bytes).collect::<Vec<_>>(), [Err(BadEvent { offset: 0, why })]);
     }
 }
+
+/// What is read as words is what is read byte by byte, of all tags and of numbers of all lengths, padded ones too.
+#[test]
+fn short_events_are_those_that_are_read_byte_by_byte() {
+    let (mut state, mut short, mut long) = (1u64, 0, 0);
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for round in 0..400_000u32 {
+        let mut bytes = [0u8; 40];
+        for byte in &mut bytes {
+            // A number goes on with one half, so that all lengths come.
+            *byte = random() as u8;
+        }
+        bytes[0] = if round % 4 == 0 { bytes[0] } else { ALLOC + (bytes[0] & 1) + (bytes[0] & 0x78) };
+        let (mut by_words, mut by_bytes) = (Events::new(&bytes), Events::new(&bytes));
+        let (expected, found) = (by_bytes.next(), by_words.next_short());
+        match found {
+            Some(found) => {
+                assert_eq!(expected, Some(Ok((found.dt, found.into()))), "{bytes:x?}");
+                assert_eq!((by_words.offset(), found.tag), (by_bytes.offset(), bytes[0]), "{bytes:x?}");
+                short += 1;
+            }
+            None => long += usize::from(by_words.offset() == 0),
+        }
+    }
+    assert!(short > 20_000 && short + long == 400_000, "{short} short, {long} long");
+}
+
+/// All that the recorder writes as words is read as words.
+#[test]
+fn what_is_written_as_words_is_read_as_words() {
+    let edges = |end: u64| [0, 1, 127, 128, 300, end / 2, end - 1].into_iter().filter(move |n| *n < end);
+    let check = |n: Option<usize>, at: &[u8; EVENT_BYTES_MAX], dt: u64, event: Event| {
+        let mut events = Events::new(at);
+        let found = events.next_short().map(|found| (found.dt, found.into()));
+        assert_eq!((found, Some(events.offset())), (Some((dt, event)), n));
+    };
+    for (dt, size_bytes) in edges(1 << 14).flat_map(|dt| edges(1 << 14).map(move |size| (dt, size))) {
+        for stack in edges(1 << 21).map(|stack| StackId(stack as u32)) {
+            let mut at = [0; EVENT_BYTES_MAX];
+            let event = Event::Alloc { call: Call::Calloc, size_bytes, stack, align_log2: 0 };
+            if let Some(n) = put_alloc(&mut at, Call::Calloc, dt, size_bytes, stack) {
+                check(Some(n), &at, dt, event);
+            }
+            check(put_alloc_of_many(&mut at, Call::Calloc, dt, size_bytes, stack), &at, dt, event);
+            for age_ticks in edges(1 << 28) {
+                let event = Event::Free {
+                    call: Call::Free,
+                    block: Block { size_bytes, stack, age_ticks, birth_thread: None },
+                };
+                if let Some(n) = put_free(&mut at, Call::Free, dt, age_ticks, size_bytes, stack) {
+                    check(Some(n), &at, dt, event);
+                }
+                check(
+                    put_free_of_many(&mut at, Call::Free, dt, age_ticks, size_bytes, stack),
+                    &at,
+                    dt,
+                    event,
+                );
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Encodes the events of a chunk as columns.
 
-use heapscribe_wire::record::{Block, Event, Events, Note};
+use heapscribe_wire::record::{Block, Event, Events, Note, ShortEvent};
 use heapscribe_wire::varint;
 
 use super::births::{Births, ByTicks};
@@ -44,13 +44,20 @@ impl Encoder {
         self.begin(info);
         let mut sums = ChunkSums::begin(info);
         let (mut events, mut taken, mut count) = (Events::new(payload), 0, 0u32);
-        while let Some(Ok((dt, event))) = events.next() {
+        loop {
             if count.is_multiple_of(EVENTS_BETWEEN_CHECKS) && !self.has_space(out.len()) {
                 break;
             }
             count += 1;
-            sums.add_event(dt, &event);
-            self.event(dt, &event, payload[taken]);
+            if let Some(event) = events.next_short() {
+                sums.add_short(&event);
+                self.short(&event);
+            } else if let Some(Ok((dt, event))) = events.next() {
+                sums.add_event(dt, &event);
+                self.event(dt, &event, payload[taken]);
+            } else {
+                break;
+            }
             taken = events.offset();
         }
         sums.cut_bytes = u32::try_from(payload.len() - taken).unwrap_or(u32::MAX);
@@ -79,6 +86,23 @@ impl Encoder {
     #[inline(always)]
     fn put(&mut self, column: Column, value: u64) {
         self.columns[column as usize].number(value);
+    }
+
+    #[inline(always)]
+    fn short(&mut self, event: &ShortEvent) {
+        let ShortEvent { tag, dt, age_ticks, size_bytes, stack, .. } = *event;
+        self.columns[Column::Tags as usize].byte(tag);
+        self.ticks = self.ticks.wrapping_add(dt);
+        match age_ticks {
+            None => {
+                self.put(Column::AllocDt, dt);
+                self.allocated(stack.0, size_bytes);
+            }
+            Some(age_ticks) => {
+                self.put(Column::OtherDt, dt);
+                self.freed(&Block { size_bytes, stack, age_ticks, birth_thread: None });
+            }
+        }
     }
 
     #[inline(always)]

@@ -4,15 +4,18 @@ use heapscribe_wire::varint;
 
 use crate::native::block::EVENTS_BYTES_MAX;
 
+/// Room behind the last byte, so that what is written as a word needs one check.
+const SLACK_BYTES: usize = varint::MAX_BYTES;
+
 /// Bytes of one column, from its begin.
 pub(super) struct FieldWriter {
-    bytes: Box<[u8]>,
+    bytes: Box<[u8; EVENTS_BYTES_MAX + SLACK_BYTES]>,
     at: usize,
 }
 
 impl Default for FieldWriter {
     fn default() -> Self {
-        FieldWriter { bytes: vec![0; EVENTS_BYTES_MAX].into(), at: 0 }
+        FieldWriter { bytes: Box::new([0; EVENTS_BYTES_MAX + SLACK_BYTES]), at: 0 }
     }
 }
 
@@ -25,8 +28,8 @@ impl FieldWriter {
     /// Writes one byte. The encoder checks the space beforehand; bytes beyond the buffer are dropped.
     #[inline(always)]
     pub(super) fn byte(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.at) {
-            *place = byte;
+        if self.at < EVENTS_BYTES_MAX {
+            self.bytes[self.at] = byte;
             self.at += 1;
         }
     }
@@ -34,23 +37,23 @@ impl FieldWriter {
     /// Writes a number.
     #[inline(always)]
     pub(super) fn number(&mut self, value: u64) {
-        if value < 0x80 { self.byte(value as u8) } else { self.long(value) }
-    }
-
-    #[inline(always)]
-    fn long(&mut self, value: u64) {
-        let Some(two) = self.bytes.get_mut(self.at..self.at + 2) else { return };
-        if value < 0x4000 {
-            two.copy_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
-            self.at += 2;
-        } else {
-            self.longer(value);
+        if value >= 1 << 14 {
+            return self.long(value);
+        }
+        if self.at < EVENTS_BYTES_MAX {
+            // The second byte of a short number is overwritten by the next.
+            let more = u16::from(value >= 0x80);
+            let word = value as u16 & 0x7f | (value as u16) << 1 & 0x7f00 | more << 7;
+            self.bytes[self.at..self.at + 2].copy_from_slice(&word.to_le_bytes());
+            self.at += 1 + usize::from(more);
         }
     }
 
     #[inline(never)]
-    fn longer(&mut self, value: u64) {
-        self.at += varint::put(&mut self.bytes[self.at..], value);
+    fn long(&mut self, value: u64) {
+        if self.at < EVENTS_BYTES_MAX {
+            self.at += varint::put(&mut self.bytes[self.at..], value);
+        }
     }
 
     /// The bytes that were written.
