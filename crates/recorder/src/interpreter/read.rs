@@ -5,7 +5,7 @@
 use heapscribe_nolibc::sys;
 
 /// Where objects may be.
-const ADDRESSES: core::ops::Range<usize> = 4096..1 << 56;
+pub(super) const ADDRESSES: core::ops::Range<usize> = 4096..1 << 56;
 
 /// How far words that are read together may be from each other.
 const SPAN_BYTES: usize = 192;

@@ -47,7 +47,8 @@ const FUNCTIONS_WANTED: u32 = 2;
 struct Place(UnsafeCell<V8>);
 // SAFETY: written by the one thread that has set CHECKING; read after READING was seen.
 unsafe impl Sync for Place {}
-static FOUND: Place = Place(UnsafeCell::new(V8 { layout: Layout::NONE, encoding: Encoding::Signed }));
+static FOUND: Place =
+    Place(UnsafeCell::new(V8 { layout: Layout::NONE, encoding: Encoding::Signed, module: [0; 2] }));
 
 /// Constants of a module.
 struct Exported<'a> {
@@ -82,8 +83,9 @@ pub(in crate::interpreter) fn meet(text: &ModuleText, loader: &Loader) {
     }
     let next = match Layout::of(&exported) {
         Some(layout) => {
+            let found = V8 { layout, encoding: Encoding::Signed, module: [text.start, text.end] };
             // SAFETY: this thread has set CHECKING.
-            unsafe { (*FOUND.0.get()).layout = layout };
+            unsafe { *FOUND.0.get() = found };
             CANDIDATE
         }
         None => note(FramesRead::VERSION, REFUSED),

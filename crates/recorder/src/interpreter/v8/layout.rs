@@ -77,6 +77,15 @@ pub(crate) struct V8 {
     pub(super) layout: Layout,
     /// How it writes source positions.
     pub(super) encoding: Encoding,
+    /// Where the module with V8 begins and ends.
+    pub(super) module: [usize; 2],
+}
+
+impl V8 {
+    /// Whether code is of V8's own module, and not of what it compiles.
+    pub(super) fn contains(&self, pc: usize) -> bool {
+        (self.module[0]..self.module[1]).contains(&pc)
+    }
 }
 
 /// Where one version keeps what the constants do not tell of all.

@@ -104,8 +104,9 @@ impl NativeStack<'_> {
         match heap.shared(Self::word(pointer, FUNCTION)) {
             None => None,
             Some(_) if is_interpreter(self.kernel, pc) => Some(Kind::Interpreted),
-            Some(_) if !is_text => Some(Kind::Compiled),
-            Some(_) if makes_frame(self.kernel, pc) => Some(Kind::Builtin),
+            Some(_) if !is_text && !self.v8.contains(pc) => Some(Kind::Compiled),
+            // Some of its own has no frame but that of the function that it was called by, as what replaces its code.
+            Some(_) if !is_text || makes_frame(self.kernel, pc) => Some(Kind::Builtin),
             Some(_) => Some(Kind::Native),
         }
     }
