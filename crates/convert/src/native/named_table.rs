@@ -26,6 +26,14 @@ pub fn named<S: Source>(trace: &Trace<S>) -> impl Iterator<Item = (&Process, &Li
     tables.filter(|(_, table)| table.role == LiveRole::Snapshot && !table.name.is_empty())
 }
 
+/// What was written.
+pub struct Written {
+    /// Blocks of the heap, without those of the program's own pools, which lie inside them.
+    pub blocks: u64,
+    /// What could not be read, in words.
+    pub problems: Vec<String>,
+}
+
 /// Writes one as a snapshot, as `snapshot` writes one of a running process; what could not be read.
 ///
 /// # Errors
@@ -35,7 +43,7 @@ pub fn write<S: Source + Copy>(
     trace: &Trace<S>,
     (process, table): (&Process, &LiveTable),
     mut out: impl Write,
-) -> Result<Vec<String>> {
+) -> Result<Written> {
     let (mut writer, mut bytes) = (Writer::new(), Vec::new());
     let info = process.info.clone().unwrap_or_default();
     let session = SessionInfo {
@@ -58,7 +66,8 @@ pub fn write<S: Source + Copy>(
     writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut bytes);
     writer.finish(&mut bytes);
     out.write_all(&bytes).and_then(|()| out.flush()).context("cannot write the snapshot")?;
-    Ok(skipped.iter().map(ToString::to_string).collect())
+    let live = blocks.iter().filter(|block| !block.is_pool).count() as u64;
+    Ok(Written { blocks: live, problems: skipped.iter().map(ToString::to_string).collect() })
 }
 
 /// Copies what the numbers of a process mean.

@@ -167,10 +167,10 @@ fn of_trace(args: &SnapshotArgs) -> Result<ExitCode> {
         return Err(Problem::new(what, "write it as FILE.hst, for `report`, `flame` and `diff`").into());
     }
     let out = File::create(&output).with_context(|| format!("cannot write {}", output.display()))?;
-    let problems = named_table::write(&source, &trace, found, out)?;
-    let blocks = counted(found.1.blocks, "block");
+    let written = named_table::write(&source, &trace, found, out)?;
+    let blocks = counted(written.blocks, "block");
     message::note(&format!("process {}: {blocks} live, written to {}", info.pid, output.display()));
-    Ok(partial::exit_code(path, &problems, true))
+    Ok(partial::exit_code(path, &written.problems, true))
 }
 
 fn default_path(snapshot: &Snapshot) -> PathBuf {

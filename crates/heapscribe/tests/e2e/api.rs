@@ -272,6 +272,12 @@ fn in_trace(place: &Place, trace: &std::path::Path) {
     assert_eq!(ids, [1, 2, 3, 4, 3], "as in the sessions: a child's begin where its parent's ended");
     is_ambiguous(place, &[trace]);
     output(&["snapshot", trace, "--download", "from outside", "-o", "of_trace.hst"]);
+    // It counted the block of a pool beside the one that it lies in.
+    let one = ["snapshot", trace, "--download", "one", "-o", "one_of_trace.hst"];
+    let said = heapscribe().current_dir(place.path("")).args(one).output().unwrap().stderr;
+    let live = Report::of(&place.path("one_of_trace.hst")).json["live"]["blocks"].to_string();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains(&format!(": {live} blocks live, written to")), "{live}: {said}");
     let [of_session, of_trace] =
         ["fetched.hst", "of_trace.hst"].map(|name| Report::of(&place.path(name)).json);
     for key in

@@ -90,7 +90,7 @@ impl Snapshot {
 /// What was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Saved {
-    /// Blocks.
+    /// Blocks of the heap, without those of the program's own pools, which lie inside them.
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -117,7 +117,7 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
         problems.push(format!("cannot read the definitions from byte {} on: {why}", accepted.bytes));
     }
     writer.live(process, &table, &mut out);
-    let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;
+    let [blocks, bytes] = blocks(snapshot, &mut writer, process, &mut out, into)?;
     if let Some(pages) = &snapshot.pages {
         let map = &pages.map;
         writer.memory_map(
@@ -147,26 +147,29 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     writer.finish(&mut out);
     into.write_all(&out)?;
     into.flush()?;
-    Ok(Saved { blocks: table.blocks, bytes, problems })
+    Ok(Saved { blocks, bytes, problems })
 }
 
+/// Writes the blocks: how many are of the heap, and their bytes.
 fn blocks(
     snapshot: &Snapshot,
     writer: &mut Writer,
     process: ProcessIndex,
     out: &mut Vec<u8>,
     into: &mut impl Write,
-) -> io::Result<u64> {
-    let (mut written, mut bytes) = (Ok(()), 0u64);
+) -> io::Result<[u64; 2]> {
+    let (mut written, mut sums) = (Ok(()), [0u64; 2]);
     snapshot.pieces(|blocks| {
-        bytes = blocks.iter().fold(bytes, |sum, block| sum.wrapping_add(block.size_bytes));
+        for block in blocks.iter().filter(|block| !block.is_pool) {
+            sums = [sums[0] + 1, sums[1].wrapping_add(block.size_bytes)];
+        }
         writer.blocks(process, 0, blocks, out);
         if written.is_ok() {
             written = into.write_all(out);
         }
         out.clear();
     });
-    written.map(|()| bytes)
+    written.map(|()| sums)
 }
 
 fn session(snapshot: &Snapshot, command: &[Vec<u8>]) -> SessionInfo {
