@@ -30,6 +30,8 @@ pub struct Snapshot {
     pub lacks_end: bool,
     /// What is live in pools that the program manages itself, inside blocks of the heap: in no other sum.
     pub pools: Amount,
+    /// How sure that is, when some of them were sampled.
+    pub pools_estimate: Option<Estimate>,
     /// The same by stack, in the order of the nodes.
     pub pool_stacks: Vec<LiveStack>,
     /// By stack, in the order of the nodes.

@@ -58,6 +58,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         missing_blocks: table.blocks.saturating_sub(seen),
         lacks_end: end.is_none(),
         pools: pools.live,
+        pools_estimate: pools.sampling().map(|sampling| sampling.live),
         pool_stacks,
         threads: sums.threads(&definitions),
         sizes: sums.sizes.sizes(),

@@ -77,7 +77,8 @@ fn header(state: &State) -> Vec<Line<'static>> {
     let pools = look.live.pools.bytes;
     let mut heap = in_all(look);
     if pools > 0 {
-        heap.push_str(&format!(", and in it {} of pools", short_bytes(pools)));
+        let sign = if look.live.pools_estimate.is_some() { "≈ " } else { "" };
+        heap.push_str(&format!(", and in it {sign}{} of pools", short_bytes(pools)));
     }
     let rates = state.rates().map_or_else(
         || "no rates yet".to_owned(),

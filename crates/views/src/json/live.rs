@@ -55,6 +55,8 @@ struct SamplingJson {
 struct PoolsJson {
     #[serde(flatten)]
     live: BlocksJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<EstimateJson>,
     stacks: Vec<StackJson>,
 }
 
@@ -120,7 +122,11 @@ impl LiveReport {
             }),
             live: s.live.into(),
             bounds: s.bounds().as_ref().map(Into::into),
-            pools: PoolsJson { live: s.pools.into(), stacks: stacks(&largest.pools) },
+            pools: PoolsJson {
+                live: s.pools.into(),
+                sampling: s.pools_estimate.as_ref().map(EstimateJson::from),
+                stacks: stacks(&largest.pools),
+            },
             allocated: counted(t.allocated_blocks, t.allocated_bytes),
             freed: counted(t.freed_blocks, t.freed_bytes),
             stacks: stacks(&largest.heap),

@@ -151,7 +151,8 @@ impl LiveReport<'_> {
             return Ok(());
         }
         printer.list(out, super::annotations::POOLS)?;
-        writeln!(out, "  Live: {} in {}.", bytes(pools.bytes), counted(pools.blocks, "block"))?;
+        let estimate = self.snapshot.pools_estimate.as_ref();
+        writeln!(out, "  Live: {}.", Shown { seen: pools, estimate, bounds: None }.amount())?;
         stacks(out, largest, pools, printer)
     }
 
