@@ -153,8 +153,9 @@ impl Snapshot {
     pub(super) fn open_above(mut self) -> Snapshot {
         if self.was_off() {
             let of_all = self.sampling.iter_mut().map(|sampling| &mut sampling.live);
-            let of_stacks = self.stacks.iter_mut().filter_map(|stack| stack.estimate.as_mut());
-            for Estimate { blocks, bytes, .. } in of_all.chain(of_stacks) {
+            let stacks = self.stacks.iter_mut().chain(&mut self.pool_stacks);
+            let of_stacks = stacks.filter_map(|stack| stack.estimate.as_mut());
+            for Estimate { blocks, bytes, .. } in of_all.chain(&mut self.pools_estimate).chain(of_stacks) {
                 (blocks.high, bytes.high) = (f64::INFINITY, f64::INFINITY);
             }
         }
@@ -233,9 +234,12 @@ mod tests {
             let stacks = vec![LiveStack { estimate: Some(live), ..LiveStack::default() }];
             let sampling = Some(LiveSampling { live, ..LiveSampling::default() });
             let table = LiveTable { mono_ns: 5, ..LiveTable::default() };
-            let snapshot = Snapshot { process, stacks, sampling, table, ..Snapshot::default() }.open_above();
-            let stack = snapshot.stacks[0].estimate.unwrap();
-            for of in [snapshot.sampling.as_ref().unwrap().live, stack] {
+            let (pool_stacks, pools_estimate) = (stacks.clone(), Some(live));
+            let snapshot = Snapshot { process, stacks, sampling, table, ..Snapshot::default() };
+            let snapshot = Snapshot { pool_stacks, pools_estimate, ..snapshot }.open_above();
+            let stacks = [&snapshot.stacks, &snapshot.pool_stacks].map(|of| of[0].estimate.unwrap());
+            let of_all = [snapshot.sampling.as_ref().unwrap().live, snapshot.pools_estimate.unwrap()];
+            for of in of_all.into_iter().chain(stacks) {
                 assert_eq!([of.blocks.low, of.bytes.low], [8.0; 2]);
                 assert_eq!([of.blocks.high, of.bytes.high].map(f64::is_infinite), [is_open; 2]);
             }

@@ -1,5 +1,7 @@
 //! The tables of live blocks of a trace, and the way from one to what is live.
 
+use std::collections::BTreeSet;
+
 use heapscribe_formats::{
     LiveBlock, LiveRole, LiveTable, Problem, Process, Scratch, Source, Trace, TraceError,
 };
@@ -45,7 +47,9 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         of.add(block, means.mean(block.rate), age_ns);
     });
     note(read, &mut problems);
-    problems.extend(sums.unknown_rates(&means));
+    let unknown: BTreeSet<_> =
+        [&sums, &pools].into_iter().filter_map(|of| of.unknown_rates(&means)).collect();
+    problems.extend(unknown);
     let (nodes, stacks) = sums.stacks(&definitions, &mut tree);
     let (_, pool_stacks) = pools.stacks(&definitions, &mut tree);
     let end = process.end.as_ref();

@@ -11,6 +11,7 @@ use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::header::{HEADER_BYTES, is_begin};
 use heapscribe_formats::native::splice::Pieces;
 use heapscribe_formats::{HowEnded, Scratch, SessionInfo, Source, Trace, Writer};
+use heapscribe_session::inspect::Saved;
 
 /// Whether a name is that of a trace, and not of a process whose program lies in this directory.
 pub fn is_trace(name: &str) -> bool {
@@ -26,14 +27,6 @@ pub fn named<S: Source>(trace: &Trace<S>) -> impl Iterator<Item = (&Process, &Li
     tables.filter(|(_, table)| table.role == LiveRole::Snapshot && !table.name.is_empty())
 }
 
-/// What was written.
-pub struct Written {
-    /// Blocks of the heap, without those of the program's own pools, which lie inside them.
-    pub blocks: u64,
-    /// What could not be read, in words.
-    pub problems: Vec<String>,
-}
-
 /// Writes one as a snapshot, as `snapshot` writes one of a running process; what could not be read.
 ///
 /// # Errors
@@ -43,7 +36,7 @@ pub fn write<S: Source + Copy>(
     trace: &Trace<S>,
     (process, table): (&Process, &LiveTable),
     mut out: impl Write,
-) -> Result<Written> {
+) -> Result<Saved> {
     let (mut writer, mut bytes) = (Writer::new(), Vec::new());
     let info = process.info.clone().unwrap_or_default();
     let session = SessionInfo {
@@ -66,8 +59,9 @@ pub fn write<S: Source + Copy>(
     writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut bytes);
     writer.finish(&mut bytes);
     out.write_all(&bytes).and_then(|()| out.flush()).context("cannot write the snapshot")?;
-    let live = blocks.iter().filter(|block| !block.is_pool).count() as u64;
-    Ok(Written { blocks: live, problems: skipped.iter().map(ToString::to_string).collect() })
+    let mut saved = Saved { problems: skipped.iter().map(ToString::to_string).collect(), ..Saved::default() };
+    saved.count(&blocks);
+    Ok(saved)
 }
 
 /// Copies what the numbers of a process mean.

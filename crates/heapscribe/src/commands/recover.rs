@@ -240,7 +240,7 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
 /// A hint to make a trace of a ring first. The rest can be joined with that as long as the ring has all of it.
 fn first_of_ring(args: &RecoverArgs, origin: &Origin, ring: &Path, trace: &Path) -> String {
     let first = format!("first run `heapscribe recover {} -o {}`", ring.display(), trace.display());
-    if !ring::Past::read(ring).is_ok_and(|past| past.is_any()) {
+    if origin.recovered_chunks.is_some() || !ring::Past::read(ring).is_ok_and(|past| past.is_any()) {
         return first + or_alone(args, origin);
     }
     let dir = args.dir.display();

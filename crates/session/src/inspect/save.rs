@@ -98,6 +98,16 @@ pub struct Saved {
     pub problems: Vec<String>,
 }
 
+impl Saved {
+    /// Counts blocks that are written.
+    pub fn count(&mut self, blocks: &[LiveBlock]) {
+        for block in blocks.iter().filter(|block| !block.is_pool) {
+            self.blocks += 1;
+            self.bytes = self.bytes.wrapping_add(block.size_bytes);
+        }
+    }
+}
+
 /// Writes a snapshot as a trace.
 ///
 /// # Errors
@@ -117,7 +127,7 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
         problems.push(format!("cannot read the definitions from byte {} on: {why}", accepted.bytes));
     }
     writer.live(process, &table, &mut out);
-    let [blocks, bytes] = blocks(snapshot, &mut writer, process, &mut out, into)?;
+    let saved = blocks(snapshot, &mut writer, process, &mut out, into)?;
     if let Some(pages) = &snapshot.pages {
         let map = &pages.map;
         writer.memory_map(
@@ -147,29 +157,27 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     writer.finish(&mut out);
     into.write_all(&out)?;
     into.flush()?;
-    Ok(Saved { blocks, bytes, problems })
+    Ok(Saved { problems, ..saved })
 }
 
-/// Writes the blocks: how many are of the heap, and their bytes.
+/// Writes the blocks.
 fn blocks(
     snapshot: &Snapshot,
     writer: &mut Writer,
     process: ProcessIndex,
     out: &mut Vec<u8>,
     into: &mut impl Write,
-) -> io::Result<[u64; 2]> {
-    let (mut written, mut sums) = (Ok(()), [0u64; 2]);
+) -> io::Result<Saved> {
+    let (mut written, mut saved) = (Ok(()), Saved::default());
     snapshot.pieces(|blocks| {
-        for block in blocks.iter().filter(|block| !block.is_pool) {
-            sums = [sums[0] + 1, sums[1].wrapping_add(block.size_bytes)];
-        }
+        saved.count(blocks);
         writer.blocks(process, 0, blocks, out);
         if written.is_ok() {
             written = into.write_all(out);
         }
         out.clear();
     });
-    written.map(|()| sums)
+    written.map(|()| saved)
 }
 
 fn session(snapshot: &Snapshot, command: &[Vec<u8>]) -> SessionInfo {

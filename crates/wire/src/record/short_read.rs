@@ -3,7 +3,6 @@
 
 use core::num::NonZero;
 
-use super::event::Event;
 use super::tag::{ALLOC, FREE, tag};
 use crate::call::Call;
 use crate::ids::StackId;
@@ -26,7 +25,7 @@ pub struct ShortEvent {
 }
 
 /// Bytes that are looked at.
-pub(super) const WINDOW_BYTES: usize = 16;
+const WINDOW_BYTES: usize = 16;
 /// The bits that say that a number goes on.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
@@ -109,16 +108,4 @@ pub(super) fn get(window: &[u8; WINDOW_BYTES]) -> Option<(ShortEvent, usize)> {
     let stack = StackId(of_four(u64::from(stack) & up_to_lowest(stack_ends)) as u32);
     let (age_ticks, size_bytes) = (Some(of_four(second)), of_two(third));
     Some((ShortEvent { tag, call, dt: of_two(dt), age_ticks, size_bytes, stack }, len))
-}
-
-impl From<ShortEvent> for Event {
-    fn from(of: ShortEvent) -> Event {
-        let ShortEvent { call, size_bytes, stack, .. } = of;
-        match of.age_ticks {
-            None => Event::Alloc { call, size_bytes, stack, align_log2: 0 },
-            Some(age_ticks) => {
-                Event::Free { call, block: super::Block { size_bytes, stack, age_ticks, birth_thread: None } }
-            }
-        }
-    }
 }
