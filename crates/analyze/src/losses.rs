@@ -141,6 +141,13 @@ impl Losses {
         Losses { has_gap, is_unfinished: self.is_unfinished || has_gap, ..self }
     }
 
+    /// The same for blocks of its pools, of which so many frees are unknown; events of pools that a ring evicts are in
+    /// none of the sums that it keeps.
+    pub(crate) fn of_pools(self, unknown_frees: u64, is_evicted: bool) -> Losses {
+        let is_uncounted = self.is_uncounted || is_evicted;
+        Losses { unknown_frees, is_uncounted, knows_peak: false, ..self }
+    }
+
     /// What is known of a sampled process. Estimates have no bounds, but for those of a rest of which nobody knows what was
     /// live before it: they may be any part of the truth.
     pub fn bounds_of_samples(&self, seen: &Seen) -> Option<FigureBounds> {

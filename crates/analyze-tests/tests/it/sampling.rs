@@ -8,6 +8,7 @@ use crate::common::population::{MEAN_BYTES, Population, Truth};
 use crate::erased::analyze;
 use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
 use heapscribe_analyze::{Answer, Options};
+use heapscribe_wire::record::Call;
 
 const RUNS: u64 = 120;
 
@@ -171,4 +172,25 @@ fn what_parts_say_adds_up() {
     assert_eq!(steps.iter().map(|step| step.allocated_bytes).sum::<u64>(), answer.totals.allocated_bytes);
     assert_eq!(steps.last().map_or(0, |step| step.heap_end_bytes), answer.leaked.bytes);
     assert_eq!(steps.iter().map(|step| step.heap_max_bytes).max(), Some(answer.peak.bytes));
+}
+
+/// What samples say of a heap they say of pools: where all blocks are of pools, estimates are the same.
+#[test]
+fn pools_are_as_sure_as_the_heap() {
+    let population = Population::new();
+    for seed in 1..=8 {
+        let heap = analyze(&population.sampled(seed), &Options::default());
+        let of_pools = population.sampled_by(seed, [Call::PoolAlloc, Call::PoolFree]);
+        let pools = analyze(&of_pools, &Options::default()).pools;
+        let (of_heap, of_pools) = (heap.sampling.unwrap(), pools.sampling.unwrap());
+        assert_eq!(of_pools.allocated, of_heap.allocated);
+        assert_eq!(of_pools.freed, of_heap.freed);
+        assert_eq!(of_pools.peak, of_heap.peak);
+        assert_eq!(of_pools.leaked, of_heap.leaked);
+        for (stack, estimates) in pools.stacks.iter().zip(&of_heap.stacks) {
+            let of_stack = stack.sampling.unwrap();
+            assert_eq!((of_stack.allocated, of_stack.leaked), (estimates.allocated, estimates.leaked));
+        }
+        assert_eq!((pools.stacks.len(), pools.bounds), (of_heap.stacks.len(), None));
+    }
 }

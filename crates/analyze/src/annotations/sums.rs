@@ -7,7 +7,7 @@ use heapscribe_wire::record::Block;
 
 use crate::counters::StackRow;
 use crate::events::CallRow;
-use crate::sampling::Weight;
+use crate::sampling::{SampledLives, Samples, Weight};
 use crate::stacks::StackTable;
 use crate::timeline::Segment;
 
@@ -57,19 +57,39 @@ pub(crate) struct PoolAnnotations {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PoolSums {
     pub(crate) stacks: StackTable<StackRow>,
+    pub(crate) sampled: Samples<SampledLives>,
     /// Frees of blocks that were not known.
     pub(crate) unknown: u64,
 }
 
 impl PoolSums {
-    /// A block is allocated.
-    pub(crate) fn alloc(&mut self, stack: StackId, size_bytes: u64, weight: Weight) {
+    /// A block is allocated; perhaps it was sampled.
+    pub(crate) fn alloc(&mut self, stack: StackId, size_bytes: u64, weight: Weight, sampled: bool) {
         self.stacks.row(stack).alloc(size_bytes, weight, 0);
+        if sampled {
+            self.sampled.note(stack, size_bytes, weight, |lives, block| lives.allocated.add(block));
+        }
     }
 
     /// A block is freed.
-    pub(crate) fn free(&mut self, block: &Block, weight: Weight) {
+    pub(crate) fn free(&mut self, block: &Block, weight: Weight, sampled: bool) {
         self.stacks.row(block.stack).free(block, weight, false, 0);
+        if sampled {
+            self.sampled.note(block.stack, block.size_bytes, weight, |lives, block| lives.freed.add(block));
+        }
+    }
+
+    fn merge(&mut self, other: PoolSums) {
+        self.unknown += other.unknown;
+        self.stacks.merge(other.stacks, StackRow::merge);
+        self.sampled.merge(other.sampled, SampledLives::merge);
+    }
+}
+
+impl PoolAnnotations {
+    /// Whether any of the blocks were sampled.
+    pub(crate) fn is_sampled(&self) -> bool {
+        !self.sums.sampled.classes.is_empty()
     }
 }
 
@@ -85,8 +105,7 @@ impl Annotations {
         for (name, theirs) in other.sections {
             self.sections.entry(name).or_default().merge(theirs);
         }
-        self.pools.sums.unknown += other.pools.sums.unknown;
-        self.pools.sums.stacks.merge(other.pools.sums.stacks, StackRow::merge);
+        self.pools.sums.merge(other.pools.sums);
         self.pools.segments.append(&mut other.pools.segments);
     }
 

@@ -1,10 +1,9 @@
-//! Annotations of programs: marks, sections and pools.
+//! Annotations of programs: marks and sections.
 
 use heapscribe_formats::SectionLeft;
 
 use super::amounts::{Amount, Holder};
 use super::calls::{CallCounts, StackCalls};
-use super::tree::NodeId;
 
 /// Marks of one name in one process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -75,34 +74,4 @@ impl SectionsLeft {
         self.pinned_bytes = self.pinned_bytes.saturating_add(of.pinned_bytes);
         self.most_pinned_bytes = self.most_pinned_bytes.max(of.pinned_bytes);
     }
-}
-
-/// Blocks of programs' own pools.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Pools {
-    /// Allocated.
-    pub allocated: Amount,
-    /// Freed.
-    pub freed: Amount,
-    /// Never freed.
-    pub leaked: Amount,
-    /// Most bytes at a time in one process.
-    pub peak_bytes: u64,
-    /// When, ns.
-    pub peak_ns: u64,
-    /// Freed without having been allocated.
-    pub unknown: u64,
-    /// By who asked for them, in the order of the nodes.
-    pub stacks: Vec<PoolStack>,
-}
-
-/// Blocks of pools that one stack asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PoolStack {
-    /// The stack.
-    pub node: NodeId,
-    /// Allocated.
-    pub allocated: Amount,
-    /// Never freed.
-    pub leaked: Amount,
 }

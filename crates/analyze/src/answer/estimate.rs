@@ -78,13 +78,19 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of what no sample hit there may be as many bytes as may go unseen; blocks of 0 bytes are the most of them.
-    fn or_unseen(&mut self, unseen_bytes: f64) {
-        if self.samples == 0 {
-            for figure in [&mut self.blocks, &mut self.bytes] {
+    /// Beside what no sample hit, or only samples that are as good as certain as they are large, there may be as many
+    /// bytes as may go unseen; blocks of 0 bytes are the most of them.
+    pub(crate) fn or_unseen(&mut self, unseen_bytes: f64) {
+        for figure in [&mut self.blocks, &mut self.bytes] {
+            if figure.variance <= 0.0 {
                 figure.high = figure.high.max(figure.value + unseen_bytes);
             }
         }
+    }
+
+    /// Nobody knows how much more there was.
+    pub(crate) fn open_above(&mut self) {
+        (self.blocks.high, self.bytes.high) = (f64::INFINITY, f64::INFINITY);
     }
 }
 
@@ -144,9 +150,7 @@ impl Sampling {
             [&mut of.allocated, &mut of.freed, &mut of.at_peak, &mut of.leaked, &mut of.temporary]
         });
         let of_all = [allocated, freed, peak, leaked, temporary];
-        for Estimate { blocks, bytes, .. } in of_all.into_iter().chain(of_stacks) {
-            (blocks.high, bytes.high) = (f64::INFINITY, f64::INFINITY);
-        }
+        of_all.into_iter().chain(of_stacks).for_each(Estimate::open_above);
         self
     }
 
@@ -161,9 +165,13 @@ impl Sampling {
     /// Stacks that allocated fewer bytes than this may not have been seen at all: more than 5 in 100 of
     /// those were not. Stacks that allocated more were seen in at least 95 of 100 recordings.
     pub fn unseen_below_bytes(&self) -> u64 {
-        let coarsest = self.mean_bytes.iter().copied().max().unwrap_or(0);
-        (coarsest as f64 * -UNSEEN.ln()).round() as u64
+        unseen_below_bytes(self.mean_bytes.iter().copied().max().unwrap_or(0))
     }
+}
+
+/// The same at a mean of so many bytes.
+pub(crate) fn unseen_below_bytes(mean_bytes: u64) -> u64 {
+    (mean_bytes as f64 * -UNSEEN.ln()).round() as u64
 }
 
 #[cfg(test)]

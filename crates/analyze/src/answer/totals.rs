@@ -15,10 +15,6 @@ pub struct Calls {
     pub aligned: u64,
     /// `free`, `cfree`, `free_sized`, `free_aligned_sized`; `free(NULL)` is never recorded.
     pub free: u64,
-    /// Allocations from pools that the program manages itself.
-    pub pool_alloc: u64,
-    /// Frees of blocks of such pools.
-    pub pool_free: u64,
 }
 
 impl Calls {

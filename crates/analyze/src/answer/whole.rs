@@ -4,11 +4,12 @@ use heapscribe_formats::{Drainer, Evicted, RealTimeRules, Unrecorded};
 use heapscribe_wire::definitions::Interpreter;
 
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass, WholePeak};
-use super::annotations::{Mark, Pools, Section};
+use super::annotations::{Mark, Section};
 use super::bounds::FigureBounds;
 use super::estimate::Sampling;
 use super::latency::{BrokenRule, CallLatency};
 use super::patterns::{Ascent, Resident};
+use super::pools::Pools;
 use super::process::{Exit, Process, StackCheck, Thread};
 use super::stack::Stack;
 use super::timeline::Timeline;

@@ -5,36 +5,31 @@ use std::collections::BTreeMap;
 
 use heapscribe_formats::ResidentSample;
 
-use super::amounts::{ByNode, add, amount, at_least_0, holders, sum};
+use super::amounts::{ByNode, add, at_least_0, holders, sum};
 use super::context::ProcessContext;
 use crate::annotations::SectionSums;
-use crate::answer::{Amount, CallCounts, Holder, Mark, NodeId, PoolStack, Pools, Section, StackCalls};
-use crate::counters::StackRow;
+use crate::answer::{CallCounts, Holder, Mark, Section, StackCalls};
 use crate::passes::ProcessResults;
 use crate::peak::Held;
-use crate::stacks::{StackTable, TreeBuilder};
+use crate::stacks::TreeBuilder;
 
 /// The annotations of all processes so far.
 #[derive(Debug, Default)]
 pub(super) struct AnnotationAssembly {
     marks: Vec<Mark>,
     sections: BTreeMap<Vec<u8>, Section>,
-    pools: Pools,
-    pool_stacks: BTreeMap<NodeId, PoolStack>,
 }
 
 impl AnnotationAssembly {
-    /// Takes the annotations of a process, its table of the blocks of pools that were live at its end, and looks at its
-    /// memory.
+    /// Takes the marks and sections of a process, and looks at its memory.
     pub(super) fn take(
         &mut self,
         context: &ProcessContext<'_>,
         results: &mut ProcessResults,
-        table: Option<StackTable<Held>>,
         resident: &[ResidentSample],
         tree: &mut TreeBuilder,
     ) {
-        let annotations = std::mem::take(&mut results.sums.annotations);
+        let annotations = &mut results.sums.annotations;
         let moments = annotations.moments();
         let level = |ticks: u64| {
             let at = moments.binary_search(&ticks).unwrap_or(usize::MAX);
@@ -50,7 +45,7 @@ impl AnnotationAssembly {
             heap_at_first_bytes: level(mark.first_ticks),
             heap_at_last_bytes: level(mark.last_ticks),
         }));
-        for (name, sums) in annotations.sections {
+        for (name, sums) in std::mem::take(&mut annotations.sections) {
             self.section(context, context.name(name), sums, tree);
         }
         for of in resident.iter().flat_map(|sample| &sample.sections) {
@@ -58,20 +53,6 @@ impl AnnotationAssembly {
             if let Some(section) = self.sections.get_mut(&context.name(of.name.0)) {
                 section.left.add(of);
             }
-        }
-        self.pools.unknown += annotations.pools.sums.unknown;
-        let peak_bytes = at_least_0(results.pools_peak.bytes);
-        if peak_bytes > self.pools.peak_bytes {
-            self.pools.peak_bytes = peak_bytes;
-            self.pools.peak_ns = results.pools_peak.ns.saturating_sub(context.begin_ns);
-        }
-        let of_events = |row: &StackRow| amount(&Held::at_end(row));
-        for (node, row) in context.nodes(annotations.pools.sums.stacks, tree) {
-            let leaked = if table.is_some() { Amount::default() } else { of_events(&row) };
-            self.pool(node, &row, leaked);
-        }
-        for (node, held) in context.nodes(table.unwrap_or_default(), tree) {
-            self.pool(node, &StackRow::default(), amount(&held));
         }
     }
 
@@ -93,20 +74,8 @@ impl AnnotationAssembly {
         section.calls_by_stack.extend(calls);
     }
 
-    fn pool(&mut self, node: NodeId, row: &StackRow, leaked: Amount) {
-        let allocated = Amount { blocks: row.allocations, bytes: row.allocated_bytes };
-        let freed = Amount { blocks: row.frees, bytes: row.freed_bytes };
-        self.pools.allocated.add(&allocated);
-        self.pools.freed.add(&freed);
-        self.pools.leaked.add(&leaked);
-        let new = PoolStack { node, ..PoolStack::default() };
-        let stack = self.pool_stacks.entry(node).or_insert(new);
-        stack.allocated.add(&allocated);
-        stack.leaked.add(&leaked);
-    }
-
-    /// The answer's parts: marks by time, sections by what was allocated inside, pools.
-    pub(super) fn finish(mut self) -> (Vec<Mark>, Vec<Section>, Pools) {
+    /// The answer's parts: marks by time, sections by what was allocated inside.
+    pub(super) fn finish(mut self) -> (Vec<Mark>, Vec<Section>) {
         self.marks.sort_by_key(|mark| mark.first_ns);
         let of_nodes = |section: Section| {
             let stacks = allocated(&section.calls_by_stack);
@@ -119,8 +88,7 @@ impl AnnotationAssembly {
         };
         let mut sections: Vec<Section> = self.sections.into_values().map(of_nodes).collect();
         sections.sort_by_key(|section| std::cmp::Reverse(section.allocated.bytes));
-        self.pools.stacks = self.pool_stacks.into_values().collect();
-        (self.marks, sections, self.pools)
+        (self.marks, sections)
     }
 }
 

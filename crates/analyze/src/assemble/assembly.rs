@@ -17,7 +17,9 @@ use super::coverage::{coverage, overhead_bytes};
 use super::evicted;
 use super::latency::LatencyAssembly;
 use super::mappings::mappings;
+use super::own_peak::own_peak;
 use super::patterns::{PatternAssembly, ascent, freed_late, growth};
+use super::pools::{AtHand, PoolAssembly};
 use super::process::known;
 use super::resident::resident;
 use super::sampling::SampleAssembly;
@@ -60,6 +62,7 @@ struct Assembly {
     evicted: Evicted,
     samples: SampleAssembly,
     annotations: AnnotationAssembly,
+    pools: PoolAssembly,
     latency: LatencyAssembly,
     answer: Answer,
 }
@@ -97,19 +100,6 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.timeline = over_time;
     let duration_ns = results.grid.end_ns - 1 - begin_ns;
     assembly.finish(session, peak, begin_ns, duration_ns)
-}
-
-/// When a process held the most, and who did.
-fn own_peak(results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId, begin_ns: u64) -> Peak {
-    let mut held = ByNode::new();
-    results.held.held.iter().for_each(|(stack, of_stack)| add(&mut held, node_of(stack), *of_stack));
-    let blocks = held.values().map(|held| held.blocks).sum::<i64>() + results.held.rest.blocks;
-    Peak {
-        bytes: at_least_0(results.peak.bytes),
-        blocks: at_least_0(blocks),
-        time_ns: results.peak.ns.saturating_sub(begin_ns),
-        stacks: holders(&held),
-    }
 }
 
 impl Assembly {
@@ -155,10 +145,9 @@ impl Assembly {
         self.answer.problems.extend(self.samples.rates(facts.pid, results.sums.rates, &definitions.means));
         self.samples.at_peak(&common.sampled, results.held_at_halves.as_ref(), node_of);
         self.samples.lives(&results.sums.sampled, node_of);
-        let (window_ns, pools) = (self.window_ns, table.as_ref().map(|table| table.pools.clone()));
-        let context =
-            ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns, window_ns };
-        self.annotations.take(&context, &mut results, pools, &facts.resident, &mut self.tree);
+        let (process, window_ns) = (number, self.window_ns);
+        let context = ProcessContext { process, clock: &facts.clock, definitions, begin_ns, window_ns };
+        self.annotations.take(&context, &mut results, &facts.resident, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
             self.latency.broke(&context, broke, self.after_mark.as_deref(), &mut self.tree);
@@ -173,6 +162,8 @@ impl Assembly {
         let is_ring = !facts.evicted.is_empty() || evicted::began_before(facts, self.window_ns);
         let losses = Losses::of(&counters, totals.lost_events, totals.unknown_blocks);
         let losses = evicted::losses(losses, facts, is_ring).while_off(!facts.off.is_empty());
+        let at_hand = AtHand { losses, table: table.as_ref(), is_ring, evicted: &facts.evicted };
+        self.pools.take(&context, &mut results, &at_hand, &mut self.tree);
         let whole_peak = evicted::whole_peak(facts, &peak, begin_ns).filter(|_| is_ring);
         let seen = at_end.seen(&totals, &peak, whole_peak.as_ref());
         let mut bounds = self.bounds.take(&losses, &seen, &at_end.more);
@@ -305,7 +296,8 @@ impl Assembly {
         let whole_peak = self.whole_peak(&session.evicted);
         let stacks = self.stacks();
         self.note();
-        let (marks, sections, pools) = std::mem::take(&mut self.annotations).finish();
+        let (marks, sections) = std::mem::take(&mut self.annotations).finish();
+        let pools = std::mem::take(&mut self.pools);
         let (latency, broken) = std::mem::take(&mut self.latency).finish();
         let tree = self.tree.into_tree();
         let no_module = |frame: &answer::Frame| frame.module.is_none() && frame.cut.is_none();
@@ -343,14 +335,15 @@ impl Assembly {
             lifetimes: self.lifetimes.lifetimes(),
             marks,
             sections,
-            pools,
             latency,
             rules: session.rules,
             broken,
             dropped: Dropped::list(&self.dropped),
             ..self.answer
         };
-        let answer = Answer { sampling: self.samples.of(&answer), ..answer };
+        let sampling = self.samples.of(&answer);
+        let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
+        let answer = Answer { pools: pools.finish(sampling.as_ref(), was_off), sampling, ..answer };
         Answer { bounds: self.bounds.of(&answer), ..answer }
     }
 

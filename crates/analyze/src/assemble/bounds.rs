@@ -56,9 +56,9 @@ impl BoundsAssembly {
         self.is_any = true;
         self.is_peak_open |= bounds.peak.bytes.high.is_none();
         self.excess.add(&losses.excess(seen));
-        if !losses.bounds_stacks() {
+        if !losses.bounds_stacks() || seen.table.is_none() {
             self.has_open_stacks = true;
-        } else if seen.table.is_some() {
+        } else {
             more.iter().for_each(|(node, amount)| self.more.entry(*node).or_default().add(amount));
         }
         Some(bounds)

@@ -9,13 +9,16 @@ use crate::counters::ThreadSums;
 pub(super) fn calls(by_function: &[u64; Call::ALL.len()]) -> Calls {
     let mut calls = Calls::default();
     for (call, count) in Call::ALL.iter().zip(by_function) {
-        *kind(&mut calls, *call) += count;
+        if let Some(kind) = kind(&mut calls, *call) {
+            *kind += count;
+        }
     }
     calls
 }
 
-fn kind(calls: &mut Calls, call: Call) -> &mut u64 {
-    match call {
+/// The counter of a kind; none for calls that are not the heap's.
+fn kind(calls: &mut Calls, call: Call) -> Option<&mut u64> {
+    Some(match call {
         Call::Malloc => &mut calls.malloc,
         Call::Calloc => &mut calls.calloc,
         Call::Realloc | Call::Reallocarray => &mut calls.realloc,
@@ -23,9 +26,8 @@ fn kind(calls: &mut Calls, call: Call) -> &mut u64 {
             &mut calls.aligned
         }
         Call::Free | Call::Cfree | Call::FreeSized | Call::FreeAlignedSized => &mut calls.free,
-        Call::PoolAlloc => &mut calls.pool_alloc,
-        Call::PoolFree => &mut calls.pool_free,
-    }
+        Call::PoolAlloc | Call::PoolFree => return None,
+    })
 }
 
 /// What a thread or a process did.

@@ -57,6 +57,19 @@ pub enum Blocks {
     Pools,
     /// The heap's, with what sampled ones stand for in a half of the sample.
     InHalf(Half),
+    /// Those of pools, the same way.
+    PoolsInHalf(Half),
+}
+
+impl Blocks {
+    fn are_of_pools(self) -> bool {
+        matches!(self, Blocks::Pools | Blocks::PoolsInHalf(_))
+    }
+
+    /// The same as a half of the sample has them.
+    pub(crate) fn in_half(self, half: Half) -> Blocks {
+        if self.are_of_pools() { Blocks::PoolsInHalf(half) } else { Blocks::InHalf(half) }
+    }
 }
 
 impl Scale {
@@ -96,7 +109,7 @@ impl Scale {
     fn of_sampled(&self, size_bytes: u64, birth: Birth) -> Weight {
         let weight = Weight::of(size_bytes, self.mean_bytes, birth);
         match self.of {
-            Blocks::InHalf(half) => weight.in_half(size_bytes, half),
+            Blocks::InHalf(half) | Blocks::PoolsInHalf(half) => weight.in_half(size_bytes, half),
             Blocks::Heap | Blocks::Pools => weight,
         }
     }
@@ -115,7 +128,7 @@ impl Scale {
     /// The block that an event frees and the one that it allocates.
     #[inline(always)]
     pub fn changes(&self, event: &Event, ticks: u64) -> Changes {
-        if event.is_pool() != (self.of == Blocks::Pools) {
+        if event.is_pool() != self.of.are_of_pools() {
             return Changes::default(); // a pool's block changes nothing of what is live in the heap
         }
         let sampled = self.mean_bytes != 0;

@@ -3,27 +3,27 @@
 //! for each half.
 
 use super::ends;
-use crate::events::Blocks;
 use crate::input::{History, NumberedChunk};
-use crate::peak::{LiveAtStart, Search};
+use crate::peak::Search;
 use crate::sampling::Half;
 use crate::timeline::{Grid, Segment, sort_segments};
 
 /// A process, as far as its blocks are summed.
 pub(super) struct OfProcess<'a> {
     pub(super) chunks: &'a [NumberedChunk],
-    pub(super) before: &'a LiveAtStart,
+    /// What was live before them, as each half has it, bytes.
+    pub(super) before_bytes: [i64; 2],
     /// When it ended, ns.
     pub(super) end_ns: Option<u64>,
 }
 
-/// When all processes together held the most, ns, as each half has it.
+/// When all processes together held the most of such blocks, ns, as each half has it.
 pub(super) fn peaks<H: History>(
     search: &Search<'_, H>,
     grid: &Grid,
     processes: &[OfProcess<'_>],
 ) -> [u64; 2] {
-    Half::ALL.map(|half| peak(&Search { of: Blocks::InHalf(half), ..*search }, half, grid, processes))
+    Half::ALL.map(|half| peak(&Search { of: search.of.in_half(half), ..*search }, half, grid, processes))
 }
 
 fn peak<H: History>(search: &Search<'_, H>, half: Half, grid: &Grid, processes: &[OfProcess<'_>]) -> u64 {
@@ -32,7 +32,7 @@ fn peak<H: History>(search: &Search<'_, H>, half: Half, grid: &Grid, processes: 
         if of.end_ns.is_some_and(|ns| grid.is_before(ns)) {
             continue; // gone when the window of the ring began
         }
-        let before = of.before.bytes_in(half);
+        let before = of.before_bytes[half as usize];
         let numbers: Vec<u32> = of.chunks.iter().map(|chunk| chunk.number as u32).collect();
         let mut cut: Vec<Segment> = search.cut(grid, &numbers);
         let live_bytes = ends::live_bytes(&cut, before);

@@ -1,5 +1,6 @@
 //! What the passes find out, before it becomes an answer.
 
+use super::pools::PoolsHeld;
 use crate::peak::{Height, Holding, LiveEnd};
 use crate::sums::ProcessSums;
 use crate::timeline::{Grid, Segment, StepLevel};
@@ -38,6 +39,8 @@ pub(crate) struct ProcessResults {
     pub(crate) half_life_ns: u64,
     /// The highest moment of its pools.
     pub(crate) pools_peak: Height,
+    /// Of its pools, where blocks were sampled: what was live then, and when each half of the sample has its peak.
+    pub(crate) pools_held: Option<PoolsHeld>,
     /// The heap's size at the moments of its marks.
     pub(crate) at_marks: Vec<i64>,
     /// First and last moment of its events, ns.

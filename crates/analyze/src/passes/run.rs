@@ -13,6 +13,7 @@ use super::ends;
 use super::grid::{choose_grid, span};
 use super::halves::{self, OfProcess};
 use super::lost::chunk_damage;
+use super::pools;
 use super::results::{PassResults, ProcessResults};
 use crate::counters::Life;
 use crate::events::Blocks;
@@ -21,7 +22,7 @@ use crate::options::Options;
 use crate::peak::{
     ChangeReader, ChunkGroup, Height, Holding, InWindow, Levels, LiveAtStart, LiveEnd, Search, StartOf,
 };
-use crate::sampling::Rates;
+use crate::sampling::{Half, Rates};
 use crate::sums::{ProcessSums, add_chunk};
 use crate::timeline::{Grid, Segment, StepLevel, sort_segments, step_levels};
 
@@ -57,8 +58,7 @@ pub(crate) fn run<H: History>(
         .collect();
     let before_bytes = add_ends(&mut summed, processes, &by_process, &before, &grid);
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
-    let highest = summed.iter().max_by_key(|of| of.peak.bytes);
-    let life_ns = highest.map_or(0, ProcessSummed::life_ns);
+    let life_ns = summed.iter().max_by_key(|of| of.peak.bytes).map_or(0, ProcessSummed::life_ns);
     let ascent = ascent(&grid, (&steps, &segments), peak, life_ns);
     let half_peaks = half_peaks(&search, &grid, &summed, &by_process, &before);
 
@@ -74,9 +74,10 @@ pub(crate) fn run<H: History>(
             let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= ns);
             if has_ended { Holding::default() } else { at(ns) }
         };
-        let (live_end, unread) = end;
-        let mut sums = summed.sums;
+        let (mut sums, (live_end, unread)) = (summed.sums, end);
         sums.problems.extend(unread);
+        let of_process = (number, &by_process[number][..]);
+        let pools_held = pools::held(&search, &grid, &before, of_process, (&sums, summed.pools_peak));
         ProcessResults {
             held: at(summed.peak.ns),
             held_at_ascent: ascent.map(|ascent| at_common(ascent.ns)),
@@ -86,6 +87,7 @@ pub(crate) fn run<H: History>(
             peak: summed.peak,
             span: summed.span,
             pools_peak: summed.pools_peak,
+            pools_held,
             at_marks: summed.at_marks,
             sums,
             left: in_window.as_ref().map(|in_window| in_window.holding(u64::MAX)),
@@ -107,8 +109,10 @@ fn half_peaks<H: History>(
     let is_sampled = (0..summed.len()).any(|process| search.reader.rates.has_any(process));
     is_sampled.then(|| {
         let of_each = summed.iter().zip(by_process).zip(before);
-        let of =
-            of_each.map(|((summed, chunks), before)| OfProcess { chunks, before, end_ns: summed.end_ns });
+        let of = of_each.map(|((summed, chunks), before)| {
+            let before_bytes = Half::ALL.map(|half| before.bytes_in(half));
+            OfProcess { chunks, before_bytes, end_ns: summed.end_ns }
+        });
         halves::peaks(search, grid, &of.collect::<Vec<_>>())
     })
 }

@@ -43,13 +43,32 @@ impl Holding {
                 group.chunks.iter().filter(|c| touches(&c.facts, after)).map(|c| c.facts.events).sum()
             };
             if events(has_after) < events(has_before) {
-                let later = sum(reader, group, |facts| has_after(facts, after), after..=u64::MAX);
+                let wants = |facts: &ChunkFacts| has_after(facts, after);
+                let later = sum(reader, Blocks::Heap, &group.chunks, wants, after..=u64::MAX);
                 net.add(&group.net);
                 net.remove(&later);
             } else if let Some(last) = after.checked_sub(1) {
-                net = net.merge(sum(reader, group, |facts| has_before(facts, after), 0..=last));
+                let wants = |facts: &ChunkFacts| has_before(facts, after);
+                net = net.merge(sum(reader, Blocks::Heap, &group.chunks, wants, 0..=last));
             }
         }
+        Holding { held: net.held.into_sorted(), sampled: net.sampled, rest: Held::default() }
+    }
+
+    /// The same of blocks of pools, of all chunks of a process.
+    pub(crate) fn of_pools_at<H: History>(
+        ns: u64,
+        before: &Net,
+        reader: &ChangeReader<'_, H>,
+        chunks: &[NumberedChunk],
+        clock: &Clock,
+    ) -> Holding {
+        let after = clock.first_tick_at(ns.saturating_add(1));
+        let wants = |facts: &ChunkFacts| has_before(facts, after);
+        let net = match after.checked_sub(1) {
+            Some(last) => before.clone().merge(sum(reader, Blocks::Pools, chunks, wants, 0..=last)),
+            None => before.clone(),
+        };
         Holding { held: net.held.into_sorted(), sampled: net.sampled, rest: Held::default() }
     }
 }
@@ -65,14 +84,15 @@ fn has_after(chunk: &ChunkFacts, after: u64) -> bool {
 /// Sums what was allocated less what was freed, by stack, in these ticks.
 fn sum<H: History>(
     reader: &ChangeReader<'_, H>,
-    group: &ChunkGroup,
+    of: Blocks,
+    chunks: &[NumberedChunk],
     wants: impl Fn(&ChunkFacts) -> bool,
     ticks: std::ops::RangeInclusive<u64>,
 ) -> Net {
-    let wanted: Vec<&NumberedChunk> = group.chunks.iter().filter(|chunk| wants(&chunk.facts)).collect();
+    let wanted: Vec<&NumberedChunk> = chunks.iter().filter(|chunk| wants(&chunk.facts)).collect();
     let (first, last) = (*ticks.start(), *ticks.end());
     let add = |(mut scratch, mut net): (H::Scratch, Net), chunk: &&NumberedChunk| {
-        reader.each_change(chunk, Blocks::Heap, last, &mut scratch, |ticks, changes| {
+        reader.each_change(chunk, of, last, &mut scratch, |ticks, changes| {
             if ticks >= first {
                 net.change(changes);
             }

@@ -12,7 +12,6 @@ use heapscribe_wire::ids::{RateId, StackId};
 use super::net::{Held, Net};
 use crate::input::{History, TableMoment};
 use crate::sampling::{Birth, Moments, Rates, Weight};
-use crate::stacks::StackTable;
 
 /// The blocks of a table, added up.
 #[derive(Clone, Debug, Default)]
@@ -21,11 +20,13 @@ pub(crate) struct LiveEnd {
     /// By stack, pools left out.
     pub(crate) net: Net,
     /// The same of the program's own pools.
-    pub(crate) pools: StackTable<Held>,
+    pub(crate) pools: Net,
     /// All of the heap's.
     pub(crate) all: Held,
     /// Size of the largest block.
     pub(crate) largest_bytes: u64,
+    /// The same of pools.
+    pub(crate) largest_of_pools_bytes: u64,
     births: HashMap<StackId, Births>,
 }
 
@@ -62,14 +63,16 @@ impl LiveEnd {
             _ => Weight::of(block.size_bytes, mean_bytes, birth),
         };
         let held = Held { blocks: weight.blocks as i64, bytes: weight.bytes as i64 };
+        let net = if block.is_pool { &mut self.pools } else { &mut self.net };
+        net.held.row(block.stack).add(&held);
+        if mean_bytes != 0 {
+            net.sampled.note(block.stack, block.size_bytes, weight, Moments::add);
+        }
         if block.is_pool {
-            return self.pools.row(block.stack).add(&held);
+            self.largest_of_pools_bytes = self.largest_of_pools_bytes.max(block.size_bytes);
+            return;
         }
         self.all.add(&held);
-        self.net.held.row(block.stack).add(&held);
-        if mean_bytes != 0 {
-            self.net.sampled.note(block.stack, block.size_bytes, weight, Moments::add);
-        }
         self.largest_bytes = self.largest_bytes.max(block.size_bytes);
         let one = Births { first_ticks: block.birth_ticks, last_ticks: block.birth_ticks };
         let births = self.births.entry(block.stack).or_insert(one);

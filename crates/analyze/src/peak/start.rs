@@ -25,6 +25,8 @@ pub(crate) struct LiveAtStart {
     pub(crate) pool_bytes: i64,
     /// Before all events, by stack.
     pub(crate) net: Net,
+    /// The same of pools.
+    pub(crate) pools: Net,
     /// Whether there is no table of what was live at the end, so that stacks are known of some blocks only, and what
     /// evicted events left live.
     pub(crate) lacks_table: Option<Held>,
@@ -33,10 +35,12 @@ pub(crate) struct LiveAtStart {
 impl LiveAtStart {
     /// Bytes at the begin of the grid, as a half of the sample has it.
     pub(crate) fn bytes_in(&self, half: Half) -> i64 {
-        let value = |of: &Moments| of.bytes.halves[half as usize].value;
-        let of_class = |class: &Moments| value(class).saturating_sub(class.bytes.value);
-        let more: i128 = self.net.sampled.classes.values().map(of_class).sum();
-        self.bytes.saturating_add(i64::try_from(more).unwrap_or(0))
+        self.bytes.saturating_add(more_in(&self.net, half))
+    }
+
+    /// The same of pools.
+    pub(crate) fn pool_bytes_in(&self, half: Half) -> i64 {
+        self.pool_bytes.saturating_add(more_in(&self.pools, half))
     }
 }
 
@@ -65,8 +69,10 @@ impl<H: History> StartOf<'_, H> {
             Some(end) => {
                 let mut net = end.net.clone();
                 net.remove(&events);
-                let pool_bytes = sum(&end.pools).bytes.wrapping_sub(sum(&pool_events.held).bytes);
-                LiveAtStart { bytes: sum(&net.held).bytes, pool_bytes, net, ..LiveAtStart::default() }
+                let mut pools = end.pools.clone();
+                pools.remove(&pool_events);
+                let (bytes, pool_bytes) = (sum(&net.held).bytes, sum(&pools.held).bytes);
+                LiveAtStart { bytes, pool_bytes, net, pools, lacks_table: None }
             }
             None if self.is_sampled => LiveAtStart::default(),
             None => {
@@ -93,6 +99,14 @@ impl<H: History> StartOf<'_, H> {
         }
         (net, earlier_bytes)
     }
+}
+
+/// How many bytes more a half of the sample says than all of it.
+fn more_in(net: &Net, half: Half) -> i64 {
+    let of_class =
+        |class: &Moments| class.bytes.halves[half as usize].value.saturating_sub(class.bytes.value);
+    let more: i128 = net.sampled.classes.values().map(of_class).sum();
+    i64::try_from(more).unwrap_or(0)
 }
 
 fn sum(held: &StackTable<Held>) -> Held {

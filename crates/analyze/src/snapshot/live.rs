@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub pools_estimate: Option<Estimate>,
     /// The same by stack, in the order of the nodes.
     pub pool_stacks: Vec<LiveStack>,
+    /// Size of the largest block of pools.
+    pub largest_pool_block_bytes: u64,
     /// By stack, in the order of the nodes.
     pub stacks: Vec<LiveStack>,
     /// The nodes of these, by the numbers of stacks in the process.
@@ -155,9 +157,7 @@ impl Snapshot {
             let of_all = self.sampling.iter_mut().map(|sampling| &mut sampling.live);
             let stacks = self.stacks.iter_mut().chain(&mut self.pool_stacks);
             let of_stacks = stacks.filter_map(|stack| stack.estimate.as_mut());
-            for Estimate { blocks, bytes, .. } in of_all.chain(&mut self.pools_estimate).chain(of_stacks) {
-                (blocks.high, bytes.high) = (f64::INFINITY, f64::INFINITY);
-            }
+            of_all.chain(&mut self.pools_estimate).chain(of_stacks).for_each(Estimate::open_above);
         }
         self
     }
@@ -190,9 +190,7 @@ impl Snapshot {
         // What is missing of the table may be of pools, which the counters do not count.
         let least = left.blocks.clamp(self.live.blocks, in_table);
         let most = left.max(Amount { blocks: in_table, ..self.live });
-        let known = self.lost(LossReason::LogFull).saturating_add(self.lost(LossReason::NoSession));
-        // A free that nobody saw leaves its slot.
-        let stale = lost.saturating_sub(known);
+        let stale = self.stale();
         let largest = match self.missing_blocks {
             0 => self.sizes.iter().map(|class| class.to_bytes).max().unwrap_or(0),
             _ => u64::MAX,
@@ -206,6 +204,38 @@ impl Snapshot {
             },
             bytes: Range { low, high: (lost == 0 && !self.is_cut() && !was_off).then_some(most.bytes) },
         })
+    }
+
+    /// The same of pools, of which no counter knows: any block without a slot, and any event that is missing, may be
+    /// of one.
+    pub fn pool_bounds(&self) -> Option<Bounds> {
+        let (lost, was_off) = (self.lost_events(), self.was_off());
+        if self.pools_estimate.is_some() {
+            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
+        }
+        if lost == 0 && self.untracked() == 0 && !self.is_cut() && !was_off {
+            return None;
+        }
+        let stale = self.stale();
+        let others = [self.untracked(), lost, self.missing_blocks];
+        let high = others.into_iter().fold(self.pools.blocks, u64::saturating_add);
+        let low_bytes = self.pools.bytes.saturating_sub(stale.saturating_mul(self.largest_pool_block_bytes));
+        Some(Bounds {
+            blocks: Range {
+                low: self.pools.blocks.saturating_sub(stale),
+                high: (!self.lacks_end && !was_off).then_some(high),
+            },
+            bytes: Range {
+                low: if self.missing_blocks > 0 && stale > 0 { 0 } else { low_bytes },
+                high: None,
+            },
+        })
+    }
+
+    /// Blocks of the table that may have been freed: a free that nobody saw leaves its slot.
+    fn stale(&self) -> u64 {
+        let known = self.lost(LossReason::LogFull).saturating_add(self.lost(LossReason::NoSession));
+        self.lost_events().saturating_sub(known)
     }
 
     /// Whether the process had ended when it was looked at.
@@ -248,5 +278,24 @@ mod tests {
         check(Mode::Off, 3, true);
         check(Mode::Off, 7, false);
         check(Mode::Full, 3, false);
+    }
+
+    /// Of pools nobody counts what was allocated: what is missing of the table may be any of them.
+    #[test]
+    fn of_pools_the_table_is_the_least() {
+        let check = |reason: LossReason, low: (u64, u64), most_blocks: u64| {
+            let dropped = vec![Dropped { reason: reason as u8, count: 7 }];
+            let (pools, end) = (Amount { blocks: 50, bytes: 1000 }, Some(ProcessEnd::default()));
+            let process = Process { end, ..Process::default() };
+            let snapshot =
+                Snapshot { process, pools, largest_pool_block_bytes: 30, dropped, ..Snapshot::default() };
+            let bounds = snapshot.pool_bounds().unwrap();
+            assert_eq!((bounds.blocks.low, bounds.bytes.low), low);
+            assert_eq!((bounds.blocks.high, bounds.bytes.high), (Some(most_blocks), None));
+        };
+        check(LossReason::LiveTable, (50, 1000), 57);
+        check(LossReason::LogFull, (50, 1000), 57);
+        check(LossReason::Reentered, (43, 790), 57);
+        assert_eq!(Snapshot::default().pool_bounds(), None);
     }
 }

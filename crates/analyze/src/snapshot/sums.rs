@@ -6,7 +6,7 @@ use heapscribe_formats::LiveBlock;
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 
 use super::live::{LiveSampling, LiveStack, LiveThread};
-use crate::answer::{Amount, NodeId};
+use crate::answer::{Amount, NodeId, estimate};
 use crate::counters::Histogram;
 use crate::sampling::{self, Birth, Moments, Samples, Weight};
 use crate::stacks::{Definitions, RateMeans, TreeBuilder};
@@ -106,10 +106,10 @@ impl BlockSums {
 
     pub(super) fn sampling(&self) -> Option<LiveSampling> {
         let classes: Vec<_> = self.sampled.classes.values().copied().collect();
-        (!self.means.is_empty()).then(|| LiveSampling {
-            mean_bytes: self.means.iter().copied().collect(),
-            live: sampling::total(self.live, &classes),
-            exact_blocks: self.exact_blocks,
-        })
+        let coarsest = *self.means.last()?;
+        let mut live = sampling::total(self.live, &classes);
+        live.or_unseen(estimate::unseen_below_bytes(coarsest) as f64);
+        let (mean_bytes, exact_blocks) = (self.means.iter().copied().collect(), self.exact_blocks);
+        Some(LiveSampling { mean_bytes, live, exact_blocks })
     }
 }

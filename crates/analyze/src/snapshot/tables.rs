@@ -39,11 +39,14 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     });
     note(read, &mut problems);
     let means = definitions.means;
-    let mut seen = 0u64;
+    let (mut seen, mut largest_pool_block_bytes) = (0u64, 0u64);
     let read = trace.blocks(process.index, table, &mut scratch, |block| {
         seen += 1;
         let age_ns = clock.age_ns(table.ticks.saturating_sub(block.birth_ticks));
         let of = if block.is_pool { &mut pools } else { &mut sums };
+        if block.is_pool {
+            largest_pool_block_bytes = largest_pool_block_bytes.max(block.size_bytes);
+        }
         of.add(block, means.mean(block.rate), age_ns);
     });
     note(read, &mut problems);
@@ -64,6 +67,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         pools: pools.live,
         pools_estimate: pools.sampling().map(|sampling| sampling.live),
         pool_stacks,
+        largest_pool_block_bytes,
         threads: sums.threads(&definitions),
         sizes: sums.sizes.sizes(),
         ages: sums.ages.lifetimes(),

@@ -318,12 +318,12 @@ impl ChunkPass<'_> {
         match event {
             Event::Alloc { size_bytes, stack, .. } => {
                 let weight = self.of_new::<RATES>(size_bytes);
-                self.pools.alloc(stack, size_bytes, weight);
+                self.pools.alloc(stack, size_bytes, weight, self.is_sampled::<RATES>());
                 self.pool_cutter.alloc(weight);
             }
             Event::Free { block, .. } => {
                 let weight = self.of_old::<RATES>(&block);
-                self.pools.free(&block, weight);
+                self.pools.free(&block, weight, self.is_sampled::<RATES>());
                 self.pool_cutter.free(weight);
             }
             _ => self.pools.unknown += 1,

@@ -77,8 +77,7 @@ fn header(state: &State) -> Vec<Line<'static>> {
     let pools = look.live.pools.bytes;
     let mut heap = in_all(look);
     if pools > 0 {
-        let sign = if look.live.pools_estimate.is_some() { "≈ " } else { "" };
-        heap.push_str(&format!(", and in it {sign}{} of pools", short_bytes(pools)));
+        heap.push_str(&format!(", and in it {}{} of pools", sign_of_pools(look), short_bytes(pools)));
     }
     let rates = state.rates().map_or_else(
         || "no rates yet".to_owned(),
@@ -121,6 +120,15 @@ fn in_all(look: &Look) -> String {
             let exact = counted(exact, "block");
             format!("live {0} {bytes} in {0} {blocks}; {exact} recorded without sampling", about())
         }
+    }
+}
+
+/// Before what is live in pools: of blocks that were sampled an estimate.
+fn sign_of_pools(look: &Look) -> String {
+    match (&look.live.pools_estimate, look.live.pool_bounds()) {
+        (Some(_), _) => format!("{} ", about()),
+        (None, Some(_)) => "at least ".to_owned(),
+        (None, None) => String::new(),
     }
 }
 

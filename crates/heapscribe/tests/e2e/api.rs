@@ -15,7 +15,7 @@ use heapscribe_wire::operation::{RECORD_BYTES, Record};
 use serde_json::Value;
 
 /// Compiles a program with the header that `heapscribe header` prints.
-fn compile(place: &Place, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn compile(place: &Place, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
     let header = heapscribe().arg("header").output().unwrap();
     assert!(header.status.success());
     std::fs::write(place.path("heapscribe.h"), header.stdout).unwrap();

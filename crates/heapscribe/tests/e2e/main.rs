@@ -49,6 +49,7 @@ mod node;
 mod own_heaps;
 mod php;
 mod plugins;
+mod program_pools;
 mod python;
 mod python_frames;
 mod real_time;

@@ -1,12 +1,16 @@
 //! Annotations of programs: marks, sections, pools.
 
-use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section, SectionsLeft};
+use heapscribe_analyze::answer::{
+    Answer, Holder, Mark, NodeId, PoolBounds, PoolSampling, PoolStack, PoolStackSampling, Section,
+    SectionsLeft,
+};
 use heapscribe_analyze::calls::{CallCounts, StackCalls};
 use serde::Serialize;
 
 use crate::annotations::{nodes, of_pools, of_section};
 
-use super::parts::{BlocksJson, FrameJson};
+use super::parts::{BlocksJson, FrameJson, RangeJson, RangesJson};
+use super::sampling::EstimateJson;
 use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Stacks of a section or of the pools that are written, those with most bytes first.
@@ -104,6 +108,10 @@ pub struct PoolsJson {
     peak_bytes: u64,
     peak_ns: u64,
     unknown_blocks: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<PoolBoundsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<PoolSamplingJson>,
     stacks: Vec<PoolStackJson>,
 }
 
@@ -113,6 +121,53 @@ struct PoolStackJson {
     frames: Vec<FrameJson>,
     allocated: BlocksJson,
     leaked: BlocksJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<PoolStackBoundsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<PoolStackSamplingJson>,
+}
+
+/// What losses leave of the figures of pools.
+#[derive(Serialize)]
+struct PoolBoundsJson {
+    allocated: RangesJson,
+    freed: RangesJson,
+    peak_bytes: RangeJson,
+    leaked: RangesJson,
+}
+
+#[derive(Serialize)]
+struct PoolStackBoundsJson {
+    leaked: RangesJson,
+}
+
+/// How sure the figures of sampled pools are.
+#[derive(Serialize)]
+struct PoolSamplingJson {
+    allocated: EstimateJson,
+    freed: EstimateJson,
+    peak: EstimateJson,
+    leaked: EstimateJson,
+}
+
+#[derive(Serialize)]
+struct PoolStackSamplingJson {
+    allocated: EstimateJson,
+    leaked: EstimateJson,
+}
+
+impl From<&PoolBounds> for PoolBoundsJson {
+    fn from(b: &PoolBounds) -> Self {
+        let (allocated, freed, leaked) = ((&b.allocated).into(), (&b.freed).into(), (&b.leaked).into());
+        PoolBoundsJson { allocated, freed, peak_bytes: (&b.peak_bytes).into(), leaked }
+    }
+}
+
+impl From<&PoolSampling> for PoolSamplingJson {
+    fn from(s: &PoolSampling) -> Self {
+        let (allocated, freed) = ((&s.allocated).into(), (&s.freed).into());
+        PoolSamplingJson { allocated, freed, peak: (&s.peak).into(), leaked: (&s.leaked).into() }
+    }
 }
 
 /// The stacks that are written, to be looked up.
@@ -171,14 +226,20 @@ pub fn sections(a: &Answer, names: &NamedStacks<'_>) -> Vec<SectionJson> {
 /// The pools, when there are any.
 pub fn pools(a: &Answer, names: &NamedStacks<'_>) -> Option<PoolsJson> {
     let p = &a.pools;
-    if p.stacks.is_empty() && p.unknown == 0 {
+    if p.is_empty() {
         return None;
     }
+    let sampling = |s: &PoolStackSampling| PoolStackSamplingJson {
+        allocated: (&s.allocated).into(),
+        leaked: (&s.leaked).into(),
+    };
     let stack = |s: &PoolStack| PoolStackJson {
         id: s.node.0,
         frames: frames(s.node, names),
         allocated: s.allocated.into(),
         leaked: s.leaked.into(),
+        bounds: s.leaked_bounds.as_ref().map(|leaked| PoolStackBoundsJson { leaked: leaked.into() }),
+        sampling: s.sampling.as_ref().map(sampling),
     };
     Some(PoolsJson {
         allocated: p.allocated.into(),
@@ -187,6 +248,8 @@ pub fn pools(a: &Answer, names: &NamedStacks<'_>) -> Option<PoolsJson> {
         peak_bytes: p.peak_bytes,
         peak_ns: p.peak_ns,
         unknown_blocks: p.unknown,
+        bounds: p.bounds.as_ref().map(Into::into),
+        sampling: p.sampling.as_ref().map(Into::into),
         stacks: of_pools(a, STACKS).into_iter().map(stack).collect(),
     })
 }

@@ -56,6 +56,8 @@ struct PoolsJson {
     #[serde(flatten)]
     live: BlocksJson,
     #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<RangesJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<EstimateJson>,
     stacks: Vec<StackJson>,
 }
@@ -124,6 +126,7 @@ impl LiveReport {
             bounds: s.bounds().as_ref().map(Into::into),
             pools: PoolsJson {
                 live: s.pools.into(),
+                bounds: s.pool_bounds().filter(|_| s.pools.blocks > 0).as_ref().map(Into::into),
                 sampling: s.pools_estimate.as_ref().map(EstimateJson::from),
                 stacks: stacks(&largest.pools),
             },

@@ -1,4 +1,4 @@
-//! Annotations of programs: marks, sections, pools. Nothing is printed of what they did not use.
+//! Annotations of programs: marks and sections, and then pools. Nothing is printed of what they did not use.
 
 use std::io;
 
@@ -6,14 +6,12 @@ use heapscribe_analyze::answer::{Answer, Section};
 use heapscribe_analyze::calls::CallCounts;
 
 use super::out::{Out, heading};
+use super::program_pools;
 use super::stack_list::StackPrinter;
-use crate::annotations::{of_pools, of_section};
+use crate::annotations::of_section;
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, percent, short_bytes};
 
-/// Heading of what is said about pools.
-pub(super) const POOLS: &str =
-    "Pools (blocks that the program allocates itself, inside blocks counted above)";
 /// Stacks of each section.
 pub const STACKS: usize = 3;
 
@@ -21,7 +19,7 @@ pub const STACKS: usize = 3;
 pub fn print(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
     marks(out, answer, top)?;
     sections(out, answer, top, stacks)?;
-    pools(out, answer, top, stacks)
+    program_pools::print(out, answer, top, stacks)
 }
 
 /// A name as the program gave it, on one line.
@@ -127,32 +125,6 @@ fn times(section: &Section) -> String {
         (_, 0) => format!("{all}, {took}"),
         _ => format!("{all}, {took}; {} did not end", count(open)),
     }
-}
-
-fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-    let p = &answer.pools;
-    if p.stacks.is_empty() && p.unknown == 0 {
-        return Ok(());
-    }
-    stacks.list(out, POOLS)?;
-    writeln!(out, "  Allocated: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
-    writeln!(out, "  Peak: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
-    writeln!(out, "  Never freed: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;
-    if p.unknown > 0 {
-        writeln!(out, "  Freed without an allocation: {}.", counted(p.unknown, "block"))?;
-    }
-    for (i, stack) in of_pools(answer, top).into_iter().enumerate() {
-        let (all, left) = (stack.allocated, stack.leaked);
-        let figures = format!(
-            "{} in {}, of which never freed {} in {}",
-            bytes(all.bytes),
-            counted(all.blocks, "block"),
-            bytes(left.bytes),
-            counted(left.blocks, "block")
-        );
-        stacks.entry(out, i + 1, &figures, stack.node)?;
-    }
-    Ok(())
 }
 
 fn more(out: Out<'_>, all: usize, shown: usize) -> io::Result<()> {

@@ -38,7 +38,7 @@ pub fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> String {
 /// ` (95 %: up to 192 KiB)` behind a figure that no sample is part of, though blocks were sampled: so much may have gone
 /// unseen.
 pub fn unseen_range(estimate: Option<&Estimate>) -> String {
-    let is_open = |e: &&Estimate| e.samples == 0 && e.bytes.high > e.bytes.value;
+    let is_open = |e: &&Estimate| e.bytes.variance <= 0.0 && e.bytes.high > e.bytes.value;
     estimate.filter(is_open).map_or_else(String::new, |e| match e.bytes.high.is_infinite() {
         true => " or more".to_owned(),
         false => format!(" (95 %: up to {})", short(e.bytes.high)),

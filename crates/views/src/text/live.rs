@@ -9,7 +9,7 @@ use heapscribe_formats::LiveRole;
 
 use super::bounds::{self, Shown};
 use super::stack_list::StackPrinter;
-use super::{Out, estimate, heading, losses, tables};
+use super::{Out, estimate, heading, losses, program_pools, tables};
 use crate::live::Largest;
 use crate::losses::{of_cut, of_off};
 use heapscribe_symbols::{NamedStacks, lossy};
@@ -146,13 +146,17 @@ impl LiveReport<'_> {
     }
 
     fn pools(&self, out: Out<'_>, largest: &[&LiveStack], printer: &mut StackPrinter<'_>) -> io::Result<()> {
-        let pools = self.snapshot.pools;
+        let (s, pools) = (self.snapshot, self.snapshot.pools);
         if pools.blocks == 0 {
             return Ok(());
         }
-        printer.list(out, super::annotations::POOLS)?;
-        let estimate = self.snapshot.pools_estimate.as_ref();
-        writeln!(out, "  Live: {}.", Shown { seen: pools, estimate, bounds: None }.amount())?;
+        printer.list(out, program_pools::HEADING)?;
+        let (estimate, bounds) = (s.pools_estimate.as_ref(), s.pool_bounds());
+        writeln!(out, "  Live: {}.", Shown { seen: pools, estimate, bounds: bounds.as_ref() }.amount())?;
+        if bounds.is_some_and(|bounds| !bounds.is_exact()) {
+            let (bytes, blocks) = (bytes(pools.bytes), counted(pools.blocks, "block"));
+            writeln!(out, "  Of the table, and in the list below: {bytes} in {blocks}.")?;
+        }
         stacks(out, largest, pools, printer)
     }
 

@@ -95,7 +95,7 @@ pub(super) fn rest(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Re
 
 /// Why there is nothing to report, where no call of the heap was recorded.
 pub fn nothing(a: &Answer) -> Option<String> {
-    if a.totals.calls.all() > 0 || a.totals.calls.pool_alloc > 0 || !a.evicted.is_empty() {
+    if a.totals.calls.all() > 0 || !a.pools.is_empty() || !a.evicted.is_empty() {
         return None;
     }
     let lost = lost_events(a);

@@ -28,6 +28,7 @@ pub mod messages;
 mod out;
 mod pools;
 pub mod profile;
+mod program_pools;
 pub mod range;
 pub mod real_time;
 pub mod report;

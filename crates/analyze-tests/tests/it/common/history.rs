@@ -26,6 +26,13 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Of all that these do.
+    pub fn of_all<'a>(ops: impl Iterator<Item = &'a Op>) -> Truth {
+        let mut truth = Truth::default();
+        ops.for_each(|op| truth.op(op));
+        truth
+    }
+
     fn op(&mut self, op: &Op) {
         match &op.act {
             Act::Alloc { block, size, stack, .. } => {

@@ -3,12 +3,21 @@
 use heapscribe_analyze::input::{ChunkFacts, ProcessFacts, SessionFacts, TableMoment};
 use heapscribe_formats::{ChunkInfo, ChunkSums, EndedImages, Evicted, LiveBlock};
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::ids::{StackId, ThreadId};
 
 use super::{BEGIN_NS, BEGIN_TICKS, Recorded};
 
 /// From the last event to the table of what is live.
 pub const TABLE_AFTER_US: u64 = 10;
+
+/// A live block.
+pub(super) struct Live {
+    pub(super) thread: u32,
+    pub(super) us: u64,
+    pub(super) size: u64,
+    pub(super) stack: StackId,
+    pub(super) is_pool: bool,
+}
 
 impl Recorded {
     /// Evicts the chunks that were finished first, as a ring does.
@@ -84,6 +93,7 @@ impl Recorded {
             stack: live.stack,
             thread: ThreadId(live.thread),
             birth_ticks: BEGIN_TICKS + live.us,
+            is_pool: live.is_pool,
             ..LiveBlock::default()
         })
     }

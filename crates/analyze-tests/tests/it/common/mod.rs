@@ -10,6 +10,7 @@ pub mod twin;
 
 use std::collections::{BTreeMap, HashMap};
 
+use self::missing::Live;
 use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
 use heapscribe_analyze::input::{
     ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts, TableMoment,
@@ -56,6 +57,8 @@ pub enum Act {
         stack: String,
     },
     UnknownFree,
+    /// The same to one of the program's own pools.
+    UnknownPoolFree,
     /// A block leaves the table of live blocks, and no event says so.
     Untracked {
         block: String,
@@ -89,13 +92,6 @@ pub enum Act {
         path: String,
     },
     Unmap,
-}
-
-struct Live {
-    thread: u32,
-    us: u64,
-    size: u64,
-    stack: StackId,
 }
 
 #[derive(Default)]
@@ -148,6 +144,7 @@ impl Recorded {
         let event = match &op.act {
             Act::Alloc { block, call, size, stack } => {
                 let stack = self.alloc(op, block, *size, stack);
+                self.processes[op.process].live.get_mut(block).expect("it is live").is_pool = call.is_pool();
                 Event::Alloc { call: *call, size_bytes: *size, stack, align_log2: 0 }
             }
             Act::Free { block, call } => Event::Free { call: *call, block: self.free(op, block) },
@@ -160,6 +157,7 @@ impl Recorded {
                 Event::Failed { call: *call, size_bytes: *size, stack: self.stack(op.process, stack) }
             }
             Act::UnknownFree => Event::UnknownFree { call: Call::Free },
+            Act::UnknownPoolFree => Event::UnknownFree { call: Call::PoolFree },
             Act::Untracked { block } => {
                 self.free(op, block);
                 return;
@@ -229,7 +227,7 @@ impl Recorded {
 
     fn alloc(&mut self, op: &Op, block: &str, size: u64, stack: &str) -> StackId {
         let stack = self.stack(op.process, stack);
-        let live = Live { thread: op.thread, us: op.us, size, stack };
+        let live = Live { thread: op.thread, us: op.us, size, stack, is_pool: false };
         let before = self.processes[op.process].live.insert(block.to_owned(), live);
         assert!(before.is_none(), "{block} is live already");
         stack

@@ -179,7 +179,12 @@ impl Population {
 
     /// What a recorder writes that samples with this seed.
     pub fn sampled(&self, seed: u64) -> Sampled {
-        let mut recorder = Recorder::new(seed, self.truths.len(), self.blocks.len());
+        self.sampled_by(seed, [Call::Malloc, Call::Free])
+    }
+
+    /// The same of blocks that come and go by these calls.
+    pub fn sampled_by(&self, seed: u64, calls: [Call; 2]) -> Sampled {
+        let mut recorder = Recorder::new(seed, self.truths.len(), self.blocks.len(), calls);
         // No two runs of a program have the same times, and rounding goes by them.
         for (tick, step) in (seed << 24..).zip(&self.steps) {
             match *step {
@@ -213,6 +218,7 @@ struct Recorder {
     threads: Vec<Thread>,
     /// Ticks of birth of sampled blocks.
     births: Vec<Option<u64>>,
+    calls: [Call; 2],
 }
 
 struct Thread {
@@ -226,7 +232,7 @@ struct Thread {
 }
 
 impl Recorder {
-    fn new(seed: u64, stacks: usize, blocks: usize) -> Recorder {
+    fn new(seed: u64, stacks: usize, blocks: usize, calls: [Call; 2]) -> Recorder {
         let thread = |number| {
             let mut sampler = Sampler::new(seed, number as u64);
             let gap = sampler.next_gap(MEAN_BYTES);
@@ -240,6 +246,7 @@ impl Recorder {
             out: Sampled { stacks: stacks as u32, chunks: (0..THREADS).map(chunk).collect() },
             threads: (0..THREADS).map(thread).collect(),
             births: vec![None; blocks],
+            calls,
         }
     }
 
@@ -253,7 +260,7 @@ impl Recorder {
         thread.told = (tick + 1, thread.gap);
         self.births[number] = Some(tick + 1);
         let (stack, size_bytes) = (StackId(born.stack as u32 + 1), born.size_bytes);
-        let event = Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 };
+        let event = Event::Alloc { call: self.calls[0], size_bytes, stack, align_log2: 0 };
         self.tell(born.thread, tick + 1, &event);
     }
 
@@ -266,7 +273,7 @@ impl Recorder {
         let birth_thread = (by != born.thread).then_some(ThreadId(born.thread as u32 + 1));
         let (stack, age_ticks) = (StackId(born.stack as u32 + 1), tick + 1 - birth);
         let block = Block { size_bytes: born.size_bytes, stack, age_ticks, birth_thread };
-        self.tell(by, tick + 1, &Event::Free { call: Call::Free, block });
+        self.tell(by, tick + 1, &Event::Free { call: self.calls[1], block });
     }
 
     fn tell(&mut self, number: usize, ticks: u64, event: &Event) {
