@@ -11,7 +11,7 @@ use super::verify;
 use crate::definitions::CachedStackPath;
 use crate::state::{CachedStacks, count_cut_stack};
 use crate::unwind::cached::CachedStack;
-use crate::unwind::cached_path::{self, SetIndex};
+use crate::unwind::cached_path::{self, PathKey};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
 use crate::unwind::{PathHash, StackRange, process_rules};
 
@@ -111,8 +111,8 @@ struct Looked {
     stack: StackRange,
     /// What [`CachedStack::unchanged`] gave.
     unchanged: usize,
-    /// Where the path is to be cached.
-    set: Option<SetIndex>,
+    /// What its path is sought by when it is cached.
+    key: Option<PathKey>,
 }
 
 /// The stack, if it is the cached one, or by a cached path. Else what was found out, if the thread is on its own stack,
@@ -136,15 +136,15 @@ unsafe fn look_up<const NUMBERED: bool>(caller: &Caller<'_>) -> LookedUp {
         let unchanged = own.unchanged(registers.sp);
         let leaf = own.leaf_at(unchanged, registers);
         match leaf.filter(|leaf| !NUMBERED || leaf.id != StackId::UNKNOWN) {
-            Some(leaf) => (Looked { stack, unchanged, set: None }, Some((leaf.hash, leaf.id))),
+            Some(leaf) => (Looked { stack, unchanged, key: None }, Some((leaf.hash, leaf.id))),
             None => {
                 let rules = process_rules::existing();
-                let set = rules.and_then(|rules| cached_path::set_of(&rules, registers, stack.hi));
-                let found = match set {
-                    Some(set) => paths.find::<NUMBERED>(set, own, unchanged, registers, epoch.number()),
+                let key = rules.and_then(|rules| cached_path::key_of(&rules, registers, stack.hi));
+                let found = match key {
+                    Some(key) => paths.find::<NUMBERED>(key, own, unchanged, registers, epoch.number()),
                     None => None,
                 };
-                (Looked { stack, unchanged, set }, found.map(|found| (found.hash, found.id)))
+                (Looked { stack, unchanged, key }, found.map(|found| (found.hash, found.id)))
             }
         }
     };
@@ -202,7 +202,7 @@ unsafe fn walk_own<const NUMBERED: bool>(
 ) -> Option<NativeStack> {
     let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
     let CachedStacks { own, new, hashes, .. } = stacks;
-    let Looked { stack, unchanged, set } = looked;
+    let Looked { stack, unchanged, key } = looked;
     let epoch = epoch.number();
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
     // and `unchanged` is what it gives for this stack pointer.
@@ -221,8 +221,8 @@ unsafe fn walk_own<const NUMBERED: bool>(
     {
         leaf.id = id;
     }
-    let walked = set.zip(outer.checked_sub(1));
-    let walked = walked.map(|(set, joined)| WalkedPath { set, joined: joined as u32, new: new as u32 });
+    let walked = key.zip(outer.checked_sub(1));
+    let walked = walked.map(|(key, joined)| WalkedPath { key, joined: joined as u32, new: new as u32 });
     let mut found = NativeStack { hash: leaf.hash, id: leaf.id, walked };
     if NUMBERED {
         match leaf.id {

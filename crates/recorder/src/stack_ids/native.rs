@@ -3,7 +3,7 @@
 use heapscribe_wire::ids::StackId;
 
 use crate::state::CachedStacks;
-use crate::unwind::cached_path::{PathMatch, SetIndex};
+use crate::unwind::cached_path::{PathKey, PathMatch};
 use crate::unwind::{PathHash, Registers};
 
 /// How a native stack was found.
@@ -29,8 +29,8 @@ pub(super) struct NativeStack {
 /// A path that was walked, of which the cached stacks still have the new frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkedPath {
-    /// Where it is to be cached.
-    pub set: SetIndex,
+    /// What it is sought by when it is cached.
+    pub key: PathKey,
     /// The index of the cached frame that it has joined.
     pub joined: u32,
     /// How many frames were new.
@@ -42,10 +42,10 @@ impl NativeStack {
     /// turns out to be known.
     #[inline(always)]
     pub(super) fn cache_path(&self, stacks: &mut CachedStacks, registers: Registers) {
-        if let Some(WalkedPath { set, joined, new }) = self.walked {
+        if let Some(WalkedPath { key, joined, new }) = self.walked {
             let CachedStacks { own, new: frames, paths, .. } = stacks;
             let walked = PathMatch { hash: self.hash, id: self.id, joined: joined as usize };
-            paths.store(set, own, registers, frames.get(..new as usize).unwrap_or_default(), walked);
+            paths.store(key, own, registers, frames.get(..new as usize).unwrap_or_default(), walked);
         }
     }
 }

@@ -87,8 +87,8 @@ unsafe fn active(capture: &Capture<'_>, stacks: &CachedStacks) -> Option<usize> 
         if own.leaf_at(unchanged, registers).is_some() {
             return Some(unchanged);
         }
-        let set = cached_path::set_of(&process_rules::existing()?, registers, stack.hi)?;
-        paths.find::<true>(set, own, unchanged, registers, epoch.number()).map(|found| found.joined + 1)
+        let key = cached_path::key_of(&process_rules::existing()?, registers, stack.hi)?;
+        paths.find::<true>(key, own, unchanged, registers, epoch.number()).map(|found| found.joined + 1)
     }
 }
 

@@ -38,9 +38,14 @@ const PC_BITS: u32 = 48;
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct CachedPaths {
+    /// The keys of the paths, apart from these: a look-up reads one line of the processor's cache to know which of a set
+    /// it can be, where each path that it looked at was another line.
+    keys: [[u64; PATHS]; SETS],
     sets: [[CachedPath; PATHS]; SETS],
     /// Which path of a full set is replaced next.
     turn: usize,
+    /// Whether any path was cached since all were forgotten.
+    is_used: bool,
 }
 
 /// A path.
@@ -74,9 +79,16 @@ pub(crate) struct PathMatch {
     pub joined: usize,
 }
 
-/// The set of a path.
+/// What a path is sought by: its first return addresses and its stack pointer, mixed. Others may have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SetIndex(u32);
+pub(crate) struct PathKey(u64);
+
+impl PathKey {
+    #[inline(always)]
+    const fn set(self) -> usize {
+        (self.0 >> (u64::BITS - SETS.ilog2())) as usize % SETS
+    }
+}
 
 /// The caller of a plain frame: its stack pointer and return address.
 ///
@@ -91,26 +103,29 @@ unsafe fn caller(rules: &PcCache, pc: usize, sp: usize, end: usize) -> Option<(u
     is_frame.then(|| (cfa, unsafe { word(cfa.wrapping_sub(8)) }))
 }
 
-/// Where the path of the leaf at `at` is, if it is cached. `None` when none can be: its caller is not found by the stack
+/// What the path of the leaf at `at` is sought by. `None` when none can be cached: its caller is not found by the stack
 /// pointer, or its rule is not known yet.
 ///
 /// # Safety
 /// - The stack is readable from `at.sp` to `end`.
 #[inline(always)]
-pub(crate) unsafe fn set_of(rules: &PcCache, at: Registers, end: usize) -> Option<SetIndex> {
+pub(crate) unsafe fn key_of(rules: &PcCache, at: Registers, end: usize) -> Option<PathKey> {
     // SAFETY: the stack is readable from `at.sp`, and so from the caller's stack pointer further out, to `end`.
     let (second, third) = unsafe {
         let (cfa, second) = caller(rules, at.pc, at.sp, end)?;
         (second, caller(rules, second, cfa, end).map_or(0, |(_, third)| third))
     };
     let key = at.pc ^ at.sp.rotate_left(17) ^ second.rotate_left(29) ^ third.rotate_left(43);
-    let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Some(SetIndex((mixed >> (usize::BITS - SETS.ilog2())) as u32))
+    Some(PathKey((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 impl CachedPaths {
-    /// Forgets all paths. Pages that were never used stay so.
+    /// Forgets all paths. Pages that were never used stay so: those of a new thread are not even looked at, which made the
+    /// kernel map 24 of them in each process.
     pub(crate) fn forget(&mut self) {
+        if !core::mem::take(&mut self.is_used) {
+            return;
+        }
         self.sets.iter_mut().flatten().filter(|path| path.epoch != 0).for_each(|path| path.epoch = 0);
     }
 
@@ -123,25 +138,43 @@ impl CachedPaths {
     #[inline(always)]
     pub(crate) unsafe fn find<const NUMBERED: bool>(
         &self,
-        set: SetIndex,
+        key: PathKey,
         stack: &CachedStack,
         unchanged: usize,
         at: Registers,
         epoch: u64,
     ) -> Option<PathMatch> {
+        // SAFETY: the caller's stack is readable as far as `path` reads it, and `unchanged` is of this stack pointer.
+        let path = unsafe { self.path::<NUMBERED>(key, stack, unchanged, at, epoch) }?;
+        Some(PathMatch { hash: path.hash, id: path.id, joined: path.joined as usize })
+    }
+
+    /// The path of it. Inlined it takes 48 bytes more of the stack of each call of the program.
+    ///
+    /// # Safety
+    /// - As of [`CachedPaths::find`].
+    #[inline(never)]
+    unsafe fn path<const NUMBERED: bool>(
+        &self,
+        key: PathKey,
+        stack: &CachedStack,
+        unchanged: usize,
+        at: Registers,
+        epoch: u64,
+    ) -> Option<&CachedPath> {
         // SAFETY: `stack` is readable from `at.sp` to the outermost slot cached, and `unchanged` is what it gives there.
         let is_it = |path: &&CachedPath| unsafe {
             (!NUMBERED || path.id != StackId::UNKNOWN) && path.is_here(stack, unchanged, at, epoch)
         };
-        let path = self.sets[set.0 as usize % SETS].iter().find(is_it)?;
-        Some(PathMatch { hash: path.hash, id: path.id, joined: path.joined as usize })
+        let (keys, paths) = (&self.keys[key.set()], &self.sets[key.set()]);
+        keys.iter().zip(paths).filter(|(of, _)| **of == key.0).map(|(_, path)| path).find(is_it)
     }
 
     /// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to the frame that
     /// it has joined.
     pub(crate) fn store(
         &mut self,
-        set: SetIndex,
+        key: PathKey,
         stack: &CachedStack,
         at: Registers,
         frames: &[NewFrame],
@@ -154,7 +187,8 @@ impl CachedPaths {
             return;
         }
         let epoch = stack.epoch();
-        let set = &mut self.sets[set.0 as usize % SETS];
+        self.is_used = true;
+        let set = &mut self.sets[key.set()];
         let place = set.iter().position(|path| path.epoch != epoch).unwrap_or_else(|| {
             self.turn = self.turn.wrapping_add(1);
             self.turn % PATHS
@@ -163,6 +197,7 @@ impl CachedPaths {
         // A handler that jumped away in between leaves no path.
         path.epoch = 0;
         compiler_fence(Ordering::SeqCst);
+        self.keys[key.set()][place] = key.0;
         (path.pc, path.sp, path.hash, path.id) = (at.pc, at.sp, hash, id);
         (path.joined, path.joined_slot, path.joined_hash) = (joined as u32, slot, joined_frame.hash);
         let callers = frames.get(1..).unwrap_or_default();
@@ -276,15 +311,15 @@ mod tests {
                 let id = StackId(n as u32 + 1);
                 // SAFETY: the stack is an array of the test's.
                 unsafe {
-                    let set = set_of(&rules, at, end).unwrap();
+                    let key = key_of(&rules, at, end).unwrap();
                     let find = |paths: &CachedPaths, epoch| {
-                        paths.find::<true>(set, &stack, 1, at, epoch).map(|found| found.id)
+                        paths.find::<true>(key, &stack, 1, at, epoch).map(|found| found.id)
                     };
                     assert_eq!(find(scene.paths, EPOCH), (round == 1).then_some(id), "{n}");
                     assert_eq!(find(scene.paths, EPOCH + 1), None, "another epoch");
                     if round == 0 {
                         let walked = PathMatch { hash: PathHash::default(), id, joined: 0 };
-                        scene.paths.store(set, &stack, at, &frames[..4], walked);
+                        scene.paths.store(key, &stack, at, &frames[..4], walked);
                     }
                 }
             }
@@ -293,8 +328,8 @@ mod tests {
         let (at, end) = (scene.at(), scene.end());
         // SAFETY: the stack is an array of the test's.
         let found = unsafe {
-            let set = set_of(&rules, at, end).unwrap();
-            scene.paths.find::<true>(set, &stack, 1, at, EPOCH).map(|found| found.id)
+            let key = key_of(&rules, at, end).unwrap();
+            scene.paths.find::<true>(key, &stack, 1, at, EPOCH).map(|found| found.id)
         };
         assert_eq!(found, None, "a caller that was not there before");
     }
