@@ -14,9 +14,12 @@
 //! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
 //! nobody saw, never freed. So the table is the lower bound of what leaked, and the events are the upper one.
 
+mod estimates;
+
 use heapscribe_units::count;
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
+pub(crate) use self::estimates::EstimateLosses;
 use crate::answer::{Amount, Bounds, FigureBounds, Range};
 
 /// What is missing of a process.
@@ -151,25 +154,31 @@ impl Losses {
     /// What is known of a sampled process. Estimates have no bounds, but for those of a rest of which nobody knows what was
     /// live before it: they may be any part of the truth.
     pub fn bounds_of_samples(&self, seen: &Seen) -> Option<FigureBounds> {
-        let unknown = Bounds::between(Amount::default(), None);
-        let bounds = FigureBounds {
-            allocated: unknown,
-            freed: unknown,
-            peak: unknown,
-            leaked: unknown,
-            stacks: Vec::new(),
-        };
-        (self.is_uncounted && seen.table.is_none()).then_some(bounds)
+        (self.is_uncounted && seen.table.is_none()).then(nothing_known)
     }
 
-    /// These bounds, or those of samples.
+    /// These bounds, or those of samples: of one process nothing where losses touch them.
     pub fn bounds_as(
         &self,
         is_sampled: bool,
         bounds: Option<FigureBounds>,
         seen: &Seen,
     ) -> Option<FigureBounds> {
-        if is_sampled { self.bounds_of_samples(seen) } else { bounds }
+        if !is_sampled {
+            return bounds;
+        }
+        self.bounds_of_samples(seen).or_else(|| self.touches_leaks().then(nothing_known))
+    }
+
+    /// How estimates are touched, of a process with a table of what was live at its end or without one.
+    pub(crate) fn touch_estimates(&self, has_table: bool) -> EstimateLosses {
+        let is_open = self.events > 0 || self.is_unfinished;
+        let is_any = self.touches_leaks();
+        EstimateLosses {
+            is_any,
+            is_open,
+            has_least: !is_any || (has_table && !is_open && self.replaced == 0),
+        }
     }
 
     /// Whether the peak is the one that the events have.
@@ -198,6 +207,11 @@ impl Losses {
         self.replaced > self.unseen
     }
 
+    /// How many blocks without a slot may have been freed: of a ring, unknown frees are counted in its window only.
+    fn untracked_frees(&self) -> u64 {
+        if self.is_ring { self.untracked } else { self.untracked.min(self.unknown_frees) }
+    }
+
     /// By how much what the events leave live may be too much, at any moment.
     pub fn excess(&self, seen: &Seen) -> Amount {
         if self.has_unseen_frees() || self.has_gap {
@@ -206,7 +220,7 @@ impl Losses {
         if let (0, Some(table)) = (self.events, seen.table) {
             return seen.net.minus(table);
         }
-        let frees = self.untracked.min(self.unknown_frees).saturating_add(self.events);
+        let frees = self.untracked_frees().saturating_add(self.events);
         Amount { blocks: frees, bytes: frees.saturating_mul(seen.largest_bytes) }
     }
 
@@ -217,7 +231,7 @@ impl Losses {
         let one_block = if self.has_gap { seen.largest_bytes.min(seen.peak.bytes) } else { 0 };
         let least =
             seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low).max(one_block);
-        let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
+        let frees = self.events.saturating_add(self.untracked_frees());
         let mut bounds = FigureBounds {
             allocated: and_others(seen.allocated, self.events),
             freed: and_others(seen.freed, frees),
@@ -252,6 +266,12 @@ impl Losses {
             bytes: Range { low: least.bytes, high: (self.events == 0).then_some(most.bytes) },
         }
     }
+}
+
+/// Of figures of which nothing is known.
+pub(crate) fn nothing_known() -> FigureBounds {
+    let unknown = Bounds::between(Amount::default(), None);
+    FigureBounds { allocated: unknown, freed: unknown, peak: unknown, leaked: unknown, stacks: Vec::new() }
 }
 
 /// The same when nobody knows how much more there was.

@@ -1,7 +1,7 @@
 //! Blocks of programs' own pools, inside blocks of the heap.
 
 use super::amounts::Amount;
-use super::bounds::{Bounds, Range};
+use super::bounds::{Bounds, FigureBounds, Range};
 use super::estimate::Estimate;
 use super::tree::NodeId;
 
@@ -76,6 +76,13 @@ pub struct PoolStackSampling {
     pub allocated: Estimate,
     /// Never freed.
     pub leaked: Estimate,
+}
+
+impl From<FigureBounds> for PoolBounds {
+    fn from(of: FigureBounds) -> Self {
+        let FigureBounds { allocated, freed, peak, leaked, .. } = of;
+        PoolBounds { allocated, freed, peak_bytes: peak.bytes, leaked }
+    }
 }
 
 impl PoolBounds {

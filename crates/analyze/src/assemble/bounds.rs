@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use heapscribe_formats::model::{EndedImages, Evicted, UNKNOWN};
 
 use crate::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Range, Stack, StackBounds};
-use crate::losses::{Losses, Seen, and_others};
+use crate::losses::{EstimateLosses, Losses, Seen, and_others};
 
 /// The bounds of all processes together.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct BoundsAssembly {
     has_open_stacks: bool,
     /// What is known of samples where a process lacks more than they can tell.
     of_samples: Option<FigureBounds>,
+    /// How losses touch estimates.
+    of_estimates: EstimateLosses,
     sums: FigureBounds,
     /// The largest of the least peaks of processes, bytes.
     least_peak: u64,
@@ -50,6 +52,7 @@ impl BoundsAssembly {
         self.least_peak = self.least_peak.max(bounds.peak.bytes.low);
         self.peaks_bytes = self.peaks_bytes.saturating_add(bounds.peak.bytes.high.unwrap_or(0));
         self.of_samples = self.of_samples.take().or_else(|| losses.bounds_of_samples(seen));
+        self.of_estimates.add(losses.touch_estimates(seen.table.is_some()));
         if !losses.is_any() {
             return None;
         }
@@ -83,8 +86,9 @@ impl BoundsAssembly {
 
     /// The bounds of an answer.
     pub(super) fn of(&self, answer: &Answer) -> Option<FigureBounds> {
-        if answer.sampling.is_some() {
-            return self.of_samples.clone();
+        if let Some(s) = &answer.sampling {
+            let of_estimates = || self.of_estimates.bounds([&s.allocated, &s.freed, &s.peak, &s.leaked]);
+            return self.of_samples.clone().or_else(of_estimates);
         }
         if !self.is_any {
             return None;

@@ -13,7 +13,7 @@ use crate::answer::estimate::{Estimate, Sampling};
 use crate::answer::{
     Amount, Bounds, FigureBounds, NodeId, PoolBounds, PoolSampling, PoolStack, PoolStackSampling, Pools,
 };
-use crate::losses::{Losses, Seen};
+use crate::losses::{EstimateLosses, Losses, Seen, nothing_known};
 use crate::passes::{PoolsHeld, ProcessResults};
 use crate::peak::{Held, LiveEnd};
 use crate::sampling::{Moments, SampledLives, estimate, total};
@@ -31,6 +31,8 @@ pub(super) struct PoolAssembly {
     bounds: PoolBounds,
     /// Whether nothing is known of samples of a process.
     of_samples: bool,
+    /// How losses touch estimates.
+    of_estimates: EstimateLosses,
     /// Whether stacks may have done more than was seen.
     has_open_stacks: bool,
     /// Whether there is a ring: nobody counted events of pools that it evicted.
@@ -128,6 +130,7 @@ impl PoolAssembly {
         most.low = most.low.max(peak.bytes.low);
         most.high = most.high.zip(peak.bytes.high).map(|(mine, theirs)| mine.max(theirs));
         self.of_samples |= losses.bounds_of_samples(&seen).is_some();
+        self.of_estimates.add(losses.touch_estimates(seen.table.is_some()));
     }
 
     /// The pools of an answer, of which blocks were sampled or none, and that was off for a time or not.
@@ -151,10 +154,12 @@ impl PoolAssembly {
         };
         let of_all = of_all.or_unseen(sampling.unseen_below_bytes());
         let of_all = if was_off || self.is_ring { of_all.open_above(was_off) } else { of_all };
-        let unknown = Bounds::between(Amount::default(), None);
-        let none_known =
-            PoolBounds { allocated: unknown, freed: unknown, peak_bytes: unknown.bytes, leaked: unknown };
-        Pools { sampling: Some(of_all), bounds: self.of_samples.then_some(none_known), ..self.pools }
+        let of_estimates = || {
+            let PoolSampling { allocated, freed, peak, leaked } = &of_all;
+            self.of_estimates.bounds([allocated, freed, peak, leaked])
+        };
+        let bounds = if self.of_samples { Some(nothing_known()) } else { of_estimates() };
+        Pools { sampling: Some(of_all), bounds: bounds.map(PoolBounds::from), ..self.pools }
     }
 
     fn finish_exact(mut self) -> Pools {

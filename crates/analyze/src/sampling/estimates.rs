@@ -6,12 +6,15 @@ use crate::answer::estimate::{Estimate, Figure};
 
 /// A sum over all sizes, from the samples of each class of them.
 pub(crate) fn total(amount: Amount, classes: &[Moments]) -> Estimate {
+    let samples = count(classes.iter().map(|class| class.samples).sum());
     let of = |value: u64, moment: fn(&Moments) -> &Moment| {
         let parts: Vec<Figure> = classes.iter().map(|class| figure(0, moment(class))).collect();
-        Figure::sum(value as f64, &parts)
+        let sum = Figure::sum(value as f64, &parts);
+        let unseen: i128 = classes.iter().map(|class| moment(class).value - moment(class).own).sum();
+        Figure { low: of_few(samples, value as f64 - unseen as f64, sum.low), ..sum }
     };
     Estimate {
-        samples: count(classes.iter().map(|class| class.samples).sum()),
+        samples,
         blocks: of(amount.blocks, |class| &class.blocks),
         bytes: of(amount.bytes, |class| &class.bytes),
     }
@@ -21,13 +24,18 @@ pub(crate) fn total(amount: Amount, classes: &[Moments]) -> Estimate {
 /// and its estimate is too high more often than not. All that is sure is what was seen.
 const SAMPLES_FEW: u64 = 5;
 
+/// The lower end of a figure: of few samples what was seen, at the most.
+fn of_few(samples: u64, seen: f64, low: f64) -> f64 {
+    if samples < SAMPLES_FEW { seen.min(low) } else { low }
+}
+
 /// A figure of one stack.
 pub(crate) fn estimate(amount: Amount, moments: &Moments) -> Estimate {
     let samples = count(moments.samples);
     let of = |value, moment: &Moment| {
         let figure = figure(value, moment);
         let seen = figure.value - (moment.value - moment.own) as f64;
-        Figure { low: if samples < SAMPLES_FEW { seen.min(figure.low) } else { figure.low }, ..figure }
+        Figure { low: of_few(samples, seen, figure.low), ..figure }
     };
     Estimate { samples, blocks: of(amount.blocks, &moments.blocks), bytes: of(amount.bytes, &moments.bytes) }
 }

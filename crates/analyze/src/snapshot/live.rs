@@ -5,7 +5,7 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::mode::Mode;
 
-use crate::answer::estimate::{self, Estimate, StackEstimates};
+use crate::answer::estimate::{self, Estimate, Figure, StackEstimates};
 use crate::answer::{
     Amount, Answer, Bounds, CallTree, Dropped, LifetimeClass, NodeId, PoolStack, Pools, Range, SizeClass,
     Stack,
@@ -175,8 +175,8 @@ impl Snapshot {
     /// nor what was allocated while recording was off, for which estimates have no upper end.
     pub fn bounds(&self) -> Option<Bounds> {
         let (lost, was_off) = (self.lost_events(), self.was_off());
-        if self.sampling.is_some() {
-            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
+        if let Some(sampling) = &self.sampling {
+            return self.bounds_of_samples(&sampling.live);
         }
         if lost == 0 && self.untracked() == 0 && !self.is_cut() && !was_off {
             return None;
@@ -206,12 +206,21 @@ impl Snapshot {
         })
     }
 
+    /// Of what is live, by this estimate: at least the lower end of its range where the table does not have all blocks.
+    fn bounds_of_samples(&self, live: &Estimate) -> Option<Bounds> {
+        let is_any = self.missing_blocks > 0 || self.lost_events() > 0 || self.untracked() > 0;
+        let has_least = self.missing_blocks == 0 && self.stale() == 0;
+        let low = |figure: &Figure| if has_least { figure.low.max(0.0) as u64 } else { 0 };
+        let least = Amount { blocks: low(&live.blocks), bytes: low(&live.bytes) };
+        is_any.then(|| Bounds::between(least, None))
+    }
+
     /// The same of pools, of which no counter knows: any block without a slot, and any event that is missing, may be
     /// of one.
     pub fn pool_bounds(&self) -> Option<Bounds> {
         let (lost, was_off) = (self.lost_events(), self.was_off());
-        if self.pools_estimate.is_some() {
-            return (self.missing_blocks > 0).then(|| Bounds::between(Amount::default(), None));
+        if let Some(estimate) = &self.pools_estimate {
+            return self.bounds_of_samples(estimate);
         }
         if lost == 0 && self.untracked() == 0 && !self.is_cut() && !was_off {
             return None;
@@ -250,7 +259,6 @@ mod tests {
     use heapscribe_formats::ProcessEnd;
 
     use super::*;
-    use crate::estimate::Figure;
 
     /// `ps` and `snapshot` of a service that was off for a night said what was live with an upper end.
     #[test]

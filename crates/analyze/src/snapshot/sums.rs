@@ -104,12 +104,14 @@ impl BlockSums {
         self.by_thread.iter().map(thread).collect()
     }
 
-    pub(super) fn sampling(&self) -> Option<LiveSampling> {
+    /// Also of a process that was sampled and of which no sample hit a live block: there may be others.
+    pub(super) fn sampling(&self, rates: &RateMeans) -> Option<LiveSampling> {
         let classes: Vec<_> = self.sampled.classes.values().copied().collect();
-        let coarsest = *self.means.last()?;
+        let means: BTreeSet<u64> = self.means.iter().copied().chain(rates.known()).collect();
+        let coarsest = *means.last()?;
         let mut live = sampling::total(self.live, &classes);
         live.or_unseen(estimate::unseen_below_bytes(coarsest) as f64);
-        let (mean_bytes, exact_blocks) = (self.means.iter().copied().collect(), self.exact_blocks);
+        let (mean_bytes, exact_blocks) = (means.into_iter().collect(), self.exact_blocks);
         Some(LiveSampling { mean_bytes, live, exact_blocks })
     }
 }

@@ -286,16 +286,14 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 
 /// What is live; an estimate where blocks were sampled.
 fn live(row: &Row) -> String {
-    match row.live_estimate {
-        Some(estimate) if estimate.bytes_high.is_none() => {
+    match (row.bounds.as_ref().map(|(bounds, _)| bounds.bytes), row.live_estimate) {
+        (Some(Range { high: Some(high), .. }), _) => format!("{}{}", sign("≤", "<"), short_bytes(high)),
+        (Some(Range { low, high: None }), _) => format!("{}{}", sign("≥", ">"), short_bytes(low)),
+        (None, Some(estimate)) if estimate.bytes_high.is_none() => {
             format!("{}{}", sign("≥", ">"), short_bytes(estimate.bytes_low))
         }
-        Some(estimate) => format!("{}{}", about(), short_bytes(estimate.bytes)),
-        None => match row.bounds.as_ref().map(|(bounds, _)| bounds.bytes) {
-            Some(Range { high: Some(high), .. }) => format!("{}{}", sign("≤", "<"), short_bytes(high)),
-            Some(Range { low, high: None }) => format!("{}{}", sign("≥", ">"), short_bytes(low)),
-            None => short_bytes(row.live_bytes),
-        },
+        (None, Some(estimate)) => format!("{}{}", about(), short_bytes(estimate.bytes)),
+        (None, None) => short_bytes(row.live_bytes),
     }
 }
 

@@ -28,6 +28,7 @@ use heapscribe_units::{counted, duration, short_bytes};
 use heapscribe_views::text::estimate;
 use heapscribe_views::text::live::live_bounds;
 use heapscribe_wire::head::LossReason;
+use heapscribe_wire::mode::Mode;
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
@@ -182,8 +183,10 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
 
 fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
     let pid = snapshot.head.get().pid;
-    let drops = process_end(&snapshot.head.get(), &snapshot.records).drops;
-    let lacks_blocks = drops[LossReason::LiveTable as usize] > 0 || LossReason::lost_events(&drops) > 0;
+    let end = process_end(&snapshot.head.get(), &snapshot.records);
+    let was_off = end.modes.iter().any(|change| change.mode == Mode::Off);
+    let is_lost = end.drops[LossReason::LiveTable as usize] > 0 || LossReason::lost_events(&end.drops) > 0;
+    let lacks_blocks = is_lost || was_off;
     let sampled = (lacks_blocks || live_estimate::has_samples(&snapshot.definitions))
         .then(|| live_estimate::answer(snapshot).ok())
         .flatten();

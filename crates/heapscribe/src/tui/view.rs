@@ -12,6 +12,7 @@ use super::look::Look;
 use super::rows::{By, Row, Sort};
 use super::state::State;
 use crate::live_estimate;
+use heapscribe_analyze::answer::Bounds;
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
 use heapscribe_units::{about, count, counted, duration, percent_cell, short_bytes};
@@ -74,11 +75,7 @@ fn header(state: &State) -> Vec<Line<'static>> {
     if state.is_paused {
         about.push_str(", paused");
     }
-    let pools = look.live.pools.bytes;
-    let mut heap = in_all(look);
-    if pools > 0 {
-        heap.push_str(&format!(", and in it {}{} of pools", sign_of_pools(look), short_bytes(pools)));
-    }
+    let heap = in_all(look) + &in_pools(look);
     let rates = state.rates().map_or_else(
         || "no rates yet".to_owned(),
         |rates| {
@@ -108,12 +105,13 @@ fn header(state: &State) -> Vec<Line<'static>> {
 
 /// What is live; of blocks that were sampled an estimate.
 fn in_all(look: &Look) -> String {
+    if let Some(Bounds { blocks, bytes }) = look.live.bounds() {
+        let (bytes, blocks) = (short_bytes(bytes.low), counted(blocks.low, "block"));
+        return format!("live at least {bytes} in {blocks}{}", not_followed(look));
+    }
     let live = look.live.live;
     let (bytes, blocks) = (short_bytes(live.bytes), counted(live.blocks, "block"));
     match live_estimate::of(&look.live) {
-        None if look.live.bounds().is_some() => {
-            format!("live at least {bytes} in {blocks}{}", not_followed(look))
-        }
         None => format!("live {bytes} in {blocks}"),
         Some((_, 0)) => format!("live {0} {bytes} in {0} {blocks}", about()),
         Some((_, exact)) => {
@@ -123,13 +121,19 @@ fn in_all(look: &Look) -> String {
     }
 }
 
-/// Before what is live in pools: of blocks that were sampled an estimate.
-fn sign_of_pools(look: &Look) -> String {
-    match (&look.live.pools_estimate, look.live.pool_bounds()) {
-        (Some(_), _) => format!("{} ", about()),
-        (None, Some(_)) => "at least ".to_owned(),
-        (None, None) => String::new(),
+/// What is live in pools; of blocks that were sampled an estimate.
+fn in_pools(look: &Look) -> String {
+    let live = &look.live;
+    if live.pools.bytes == 0 {
+        return String::new();
     }
+    let bytes = short_bytes(live.pool_bounds().map_or(live.pools.bytes, |bounds| bounds.bytes.low));
+    let sign = match (live.pool_bounds(), &live.pools_estimate) {
+        (Some(_), _) => "at least ".to_owned(),
+        (None, Some(_)) => format!("{} ", about()),
+        (None, None) => String::new(),
+    };
+    format!(", and pools of the program {sign}{bytes}")
 }
 
 /// What may be live besides.

@@ -126,7 +126,7 @@ impl LiveReport {
             bounds: s.bounds().as_ref().map(Into::into),
             pools: PoolsJson {
                 live: s.pools.into(),
-                bounds: s.pool_bounds().filter(|_| s.pools.blocks > 0).as_ref().map(Into::into),
+                bounds: s.pool_bounds().as_ref().map(Into::into),
                 sampling: s.pools_estimate.as_ref().map(EstimateJson::from),
                 stacks: stacks(&largest.pools),
             },

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::{Answer, Bounds};
+use heapscribe_analyze::answer::{Answer, Bounds, Range};
 
 use super::{Out, bounds};
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
@@ -52,15 +52,15 @@ pub(super) fn header(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 pub(super) fn peak_before(out: Out<'_>, answer: &Answer, bounds: Option<&Bounds>) -> io::Result<()> {
     let seen = answer.peak.bytes;
     match (&answer.whole_peak, bounds.map(|bounds| &bounds.bytes)) {
-        (Some(whole), _) => {
+        (Some(whole), range) if range.is_none_or(Range::is_exact) => {
             let (bytes, after) = (bytes(whole.bytes), duration(whole.time_ns));
             writeln!(out, "  Before the ring begins it was larger, {after} after the start: {bytes}.")?;
             writeln!(out, "  Who held them then is not known; the list is of the peak in the ring.")
         }
-        (None, Some(bytes)) if bytes.is_exact() && bytes.low == seen => {
+        (_, Some(bytes)) if bytes.is_exact() && bytes.low == seen => {
             writeln!(out, "  It was not larger before the ring begins.")
         }
-        (None, Some(bytes)) if bytes.low > seen || bytes.high.is_some() => {
+        (_, Some(bytes)) if bytes.low > seen || bytes.high.is_some() => {
             writeln!(out, "  Over the whole run the peak was {}.", bounds::bytes(bytes))
         }
         _ => writeln!(out, "  How large it was before the ring begins is not known."),
@@ -75,12 +75,12 @@ pub(super) fn peak_of_run(answer: &Answer) -> Option<String> {
     let seen = answer.peak.bytes;
     let range = bounds::of(answer, |bounds| &bounds.peak).map(|bounds| &bounds.bytes);
     match (&answer.whole_peak, range) {
-        (Some(whole), _) => {
+        (Some(whole), range) if range.is_none_or(Range::is_exact) => {
             let (bytes, after) = (bytes(whole.bytes), duration(whole.time_ns));
             Some(format!("Peak of the whole run: {bytes}, {after} after the start."))
         }
-        (None, Some(range)) if range.is_exact() && range.low == seen => None,
-        (None, Some(range)) if range.low > seen || range.high.is_some() => {
+        (_, Some(range)) if range.is_exact() && range.low == seen => None,
+        (_, Some(range)) if range.low > seen || range.high.is_some() => {
             Some(format!("Peak of the whole run: {}.", bounds::bytes(range)))
         }
         _ => Some("Peak of the whole run: not known.".to_owned()),
@@ -122,7 +122,7 @@ pub(super) fn leaked_by_evicted(out: Out<'_>, answer: &Answer) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::{FigureBounds, Peak, Range, WholePeak};
+    use heapscribe_analyze::answer::{FigureBounds, Peak, WholePeak};
     use heapscribe_formats::Evicted;
 
     use super::*;
@@ -157,6 +157,8 @@ mod tests {
         check(Some(Range::exact(4096)), None, in_it);
         let at_most = "Peak of the whole run: between 4,096 bytes (4.00 KiB) and 9,000 bytes (8.79 KiB).";
         check(Some(Range { low: 4096, high: Some(9000) }), None, at_most);
+        // A peak that blocks without a slot are part of, whose frees nobody saw.
+        check(Some(Range { low: 4096, high: Some(9000) }), Some(9000), at_most);
         check(None, None, "Peak of the whole run: not known.");
         assert_eq!((caveat(&Answer::default()), peak_of_run(&Answer::default())), (None, None));
     }
