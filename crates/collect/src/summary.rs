@@ -34,11 +34,11 @@ pub struct Summary {
     pub first_mono_ns: u64,
     /// Events of all kinds.
     pub events: u64,
-    /// Calls of all kinds.
+    /// Calls of the heap.
     pub calls: u64,
-    /// Those of them that free blocks of the program's pools.
+    /// Calls that free blocks of the program's pools.
     pool_frees: u64,
-    /// Those of the heap that free blocks whose allocation was not seen.
+    /// Calls of the heap that free blocks whose allocation was not seen.
     unknown_of_heap: u64,
     /// Allocated blocks.
     pub allocations: u64,
@@ -105,7 +105,7 @@ impl Summary {
         self.level.add(process, info, sums);
         self.events += u64::from(sums.events);
         self.lost_by_events = self.lost_by_events.saturating_add(sums.lost_events);
-        self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.calls += sums.heap_calls();
         self.pool_frees += u64::from(sums.calls[Call::PoolFree as usize]);
         self.unknown_of_heap += u64::from(sums.unknown_frees) + u64::from(sums.unknown_reallocs);
         self.allocations +=

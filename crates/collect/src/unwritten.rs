@@ -34,7 +34,7 @@ impl Unwritten {
     pub(crate) fn chunk(&mut self, process: ProcessIndex, chunk: &ChunkSums) {
         let sums = &mut self.sums;
         sums.events += u64::from(chunk.events);
-        sums.calls += chunk.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
+        sums.calls += chunk.heap_calls();
         sums.allocations +=
             [chunk.allocs, chunk.reallocs, chunk.unknown_reallocs].map(u64::from).iter().sum::<u64>();
         sums.allocated_bytes = sums.allocated_bytes.saturating_add(chunk.alloc_bytes);

@@ -155,6 +155,35 @@ fn check_figure(name: &str, truths: &[Truth], stacks: &[OfStack], (figure, unit)
     assert!((0.93..=0.97).contains(&often.coverage()), "{name}: {}", often.coverage());
 }
 
+/// A stack that was seen allocating, none of whose samples was freed, leaked or temporary, may have freed, leaked or
+/// dropped what samples seldom miss, and no more than it allocated.
+#[test]
+fn what_no_sample_of_a_stack_is_has_a_range() {
+    let population = Population::new();
+    let (mut asked, mut missed, mut unseen) = (0, 0, 0);
+    for seed in 1..=RUNS / 4 {
+        let answer = analyze(&population.sampled(seed), &Options::default());
+        let found = population.by_stack(&answer);
+        for (found, truth) in found.iter().zip(population.truths()).filter(|(of, _)| of.allocated.samples > 0)
+        {
+            for (_, estimate, true_of) in &FIGURES[1..] {
+                let (part, truth) = (estimate(found), true_of(truth));
+                asked += 1;
+                if part.samples == 0 {
+                    let is_held = part.blocks.high >= truth.0 && part.bytes.high >= truth.1;
+                    unseen += 1;
+                    missed += usize::from(!is_held);
+                    assert!(part.bytes.high <= found.allocated.bytes.high, "{part:?} of {found:?}");
+                    assert!(part.blocks.high > 0.0, "{part:?}");
+                    assert_eq!((part.bytes.low, part.bytes.value), (0.0, 0.0));
+                }
+            }
+        }
+    }
+    println!("{unseen} of {asked} figures without a sample, of which {missed} ranges miss the truth");
+    assert!(unseen > 100 && missed * 20 <= asked, "{missed} of {asked}, {unseen} without a sample");
+}
+
 /// Sums of an answer agree with each other, as they do when every block is recorded.
 #[test]
 fn what_parts_say_adds_up() {

@@ -91,6 +91,19 @@ impl Estimate {
         }
     }
 
+    /// With what may have gone unseen of a part of `whole`: where no sample is of the part, there is any number of blocks of
+    /// it that samples seldom miss. (Of a stack none of whose samples leaked it said that nothing had.)
+    pub(crate) fn or_unseen_part(&mut self, whole: &Estimate, unseen_bytes: f64) {
+        if self.samples > 0 || whole.samples == 0 {
+            return;
+        }
+        let further = |part: &mut Figure, whole: &Figure| {
+            part.high = part.high.max((part.value + unseen_bytes).min(whole.high));
+        };
+        further(&mut self.blocks, &whole.blocks);
+        further(&mut self.bytes, &whole.bytes);
+    }
+
     /// Nobody knows how much more there was.
     pub(crate) fn open_above(&mut self) {
         (self.blocks.high, self.bytes.high) = (f64::INFINITY, f64::INFINITY);
@@ -110,6 +123,16 @@ pub struct StackEstimates {
     pub leaked: Estimate,
     /// Freed by the same thread before its next allocation.
     pub temporary: Estimate,
+}
+
+impl StackEstimates {
+    /// The same with what may have gone unseen of figures without a sample.
+    fn or_unseen(&mut self, unseen_bytes: f64) {
+        let StackEstimates { allocated, freed, at_peak, leaked, temporary } = self;
+        for part in [freed, at_peak, leaked, temporary] {
+            part.or_unseen_part(allocated, unseen_bytes);
+        }
+    }
 }
 
 /// How sure the figures of a recording are in which not every block was recorded.
@@ -160,8 +183,9 @@ impl Sampling {
     /// The same with what may have gone unseen of figures without a sample.
     pub(crate) fn or_unseen(mut self) -> Sampling {
         let unseen_bytes = self.unseen_below_bytes() as f64;
-        let Sampling { allocated, freed, peak, leaked, temporary, .. } = &mut self;
+        let Sampling { allocated, freed, peak, leaked, temporary, stacks, .. } = &mut self;
         [allocated, freed, peak, leaked, temporary].into_iter().for_each(|of| of.or_unseen(unseen_bytes));
+        stacks.iter_mut().for_each(|of| of.or_unseen(unseen_bytes));
         self
     }
 

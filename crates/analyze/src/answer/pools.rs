@@ -112,6 +112,12 @@ impl PoolSampling {
 }
 
 impl PoolStackSampling {
+    /// The same with what may have gone unseen of what was never freed.
+    pub(crate) fn or_unseen(mut self, bytes: u64) -> PoolStackSampling {
+        self.leaked.or_unseen_part(&self.allocated, bytes as f64);
+        self
+    }
+
     /// The same where nobody knows how much more there was.
     pub(crate) fn open_above(mut self) -> PoolStackSampling {
         [&mut self.allocated, &mut self.leaked].into_iter().for_each(Estimate::open_above);

@@ -341,8 +341,8 @@ impl Assembly {
             dropped: Dropped::list(&self.dropped),
             ..self.answer
         };
-        let sampling = self.samples.of(&answer);
         let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
+        let sampling = self.samples.of(&answer, was_off);
         let answer = Answer { pools: pools.finish(sampling.as_ref(), was_off), sampling, ..answer };
         Answer { bounds: self.bounds.of(&answer), ..answer }
     }

@@ -47,7 +47,7 @@ struct OfStack {
     leaked: Amount,
     /// By how much the events say more than the table.
     more: Amount,
-    /// What the events leave live.
+    /// What the events leave live; of one process alone.
     net: Held,
     lives: SampledLives,
 }
@@ -137,12 +137,13 @@ impl PoolAssembly {
     pub(super) fn finish(mut self, sampling: Option<&Sampling>, was_off: bool) -> Pools {
         let Some(sampling) = sampling else { return self.finish_exact() };
         for (node, of) in &self.stacks {
-            let sampling = PoolStackSampling {
+            let of_stack = PoolStackSampling {
                 allocated: estimate(of.allocated, &of.lives.allocated),
                 leaked: estimate(of.leaked, &of.lives.at_end()),
             };
-            let sampling = if was_off { sampling.open_above() } else { sampling };
-            self.pools.stacks.push(PoolStack { sampling: Some(sampling), ..of.at(*node) });
+            let of_stack = of_stack.or_unseen(sampling.unseen_below_bytes());
+            let of_stack = if was_off { of_stack.open_above() } else { of_stack };
+            self.pools.stacks.push(PoolStack { sampling: Some(of_stack), ..of.at(*node) });
         }
         self.sum();
         let lives = |of: fn(&SampledLives) -> Moments| self.classes.values().map(of).collect::<Vec<_>>();
@@ -190,7 +191,6 @@ impl OfStack {
         self.freed.add(&other.freed);
         self.leaked.add(&other.leaked);
         self.more.add(&other.more);
-        self.net.add(&other.net);
         self.lives.merge(&other.lives);
     }
 

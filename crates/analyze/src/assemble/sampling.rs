@@ -62,8 +62,9 @@ impl SampleAssembly {
         }
     }
 
-    /// How sure the figures of an answer are; nothing when every block was recorded.
-    pub(super) fn of(&self, answer: &Answer) -> Option<Sampling> {
+    /// How sure the figures of an answer are, of a recording that was off for a time or not; nothing when every block was
+    /// recorded.
+    pub(super) fn of(&self, answer: &Answer, was_off: bool) -> Option<Sampling> {
         if self.means.is_empty() {
             return None;
         }
@@ -87,7 +88,6 @@ impl SampleAssembly {
             temporary: total(answer.temporary, &lives(|lives| lives.temporary)),
             stacks: answer.stacks.iter().map(|stack| self.of_stack(stack)).collect(),
         };
-        let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
         let sampling = sampling.or_unseen();
         Some(if was_off { sampling.open_above() } else { sampling })
     }

@@ -3,7 +3,7 @@
 use heapscribe_wire::record::Call;
 
 use super::ended_images::EndedImages;
-use super::sums::ChunkSums;
+use super::sums::{ChunkSums, heap_calls};
 
 /// Sums over the events that a ring has evicted, oldest first, to keep within its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,6 +34,11 @@ pub struct Evicted {
 }
 
 impl Evicted {
+    /// Calls of the heap.
+    pub fn heap_calls(&self) -> u64 {
+        heap_calls(self.calls.iter().copied())
+    }
+
     /// Adds a chunk.
     pub fn chunk(&mut self, sums: &ChunkSums, ended_mono_ns: u64) {
         self.until_mono_ns = self.until_mono_ns.max(ended_mono_ns);

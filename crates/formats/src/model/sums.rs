@@ -47,7 +47,18 @@ pub struct ChunkSums {
     pub cut_bytes: u32,
 }
 
+/// Calls of the heap among those by function: without those that a program notes of its own pools.
+pub(super) fn heap_calls(by_function: impl Iterator<Item = u64>) -> u64 {
+    let of_heap = by_function.zip(Call::ALL).filter(|(_, call)| !call.is_pool());
+    of_heap.map(|(n, _)| n).fold(0, u64::saturating_add)
+}
+
 impl ChunkSums {
+    /// Calls of the heap.
+    pub fn heap_calls(&self) -> u64 {
+        heap_calls(self.calls.iter().copied().map(u64::from))
+    }
+
     /// Of a chunk without events.
     pub fn begin(info: &ChunkInfo) -> ChunkSums {
         ChunkSums {
@@ -165,5 +176,26 @@ impl ChunkSums {
         self.freed_bytes = self.freed_bytes.saturating_add(size_bytes);
         self.net_bytes = self.net_bytes.saturating_sub_unsigned(size_bytes);
         self.net_blocks -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_wire::ids::StackId;
+
+    use super::*;
+
+    /// A ring of a program that allocates from its own pools alone said that it had called the heap a million times.
+    #[test]
+    fn calls_of_pools_are_none_of_the_heap() {
+        let stack = StackId(1);
+        let alloc = |call| Event::Alloc { call, size_bytes: 24, stack, align_log2: 0 };
+        let mut sums = ChunkSums::default();
+        for event in
+            [alloc(Call::Malloc), alloc(Call::PoolAlloc), Event::UnknownFree { call: Call::PoolFree }]
+        {
+            sums.add(&event);
+        }
+        assert_eq!((sums.heap_calls(), sums.calls.iter().sum::<u32>(), sums.allocs), (1, 3, 1));
     }
 }

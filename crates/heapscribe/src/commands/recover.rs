@@ -297,10 +297,10 @@ fn joined(args: &RecoverArgs, first: &Path, rest: &Path, summary: &Summary) -> R
     Ok(joined.problems.is_empty())
 }
 
-/// Calls that a trace has.
+/// Calls of the heap that a trace has.
 fn calls(trace: &FileSource) -> Result<u64> {
     let trace = Trace::open(trace)?;
-    Ok(trace.chunks().iter().flat_map(|chunk| chunk.sums.calls).map(u64::from).sum())
+    Ok(trace.chunks().iter().map(|chunk| chunk.sums.heap_calls()).sum())
 }
 
 /// The same path with one more suffix.

@@ -347,7 +347,7 @@ impl RingJson {
         evicted.is_of_ring().then(|| RingJson {
             until_ns: evicted.until_mono_ns.saturating_sub(begin_mono_ns),
             events: evicted.events,
-            calls: evicted.calls.iter().copied().fold(0, u64::saturating_add),
+            calls: evicted.heap_calls(),
             allocations: evicted.allocated_blocks,
             bytes_allocated: evicted.allocated_bytes,
             frees: evicted.freed_blocks,

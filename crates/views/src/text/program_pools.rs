@@ -37,7 +37,7 @@ pub(super) fn print(
         writeln!(out, "  Freed without an allocation: {}.", counted(p.unknown, "block"))?;
     }
     for (i, stack) in of_pools(answer, top).into_iter().enumerate() {
-        stacks.entry(out, i + 1, &of_stack(stack), stack.node)?;
+        stacks.entry(out, i + 1, &of_stack(stack, !answer.evicted.is_empty()), stack.node)?;
     }
     Ok(())
 }
@@ -54,7 +54,9 @@ fn peak(p: &Pools) -> String {
     }
 }
 
-fn of_stack(stack: &PoolStack) -> String {
+/// What one stack did. In a ring only the events that it has say what was allocated, and the table of live blocks knows of
+/// others what was never freed: it is no part of that.
+fn of_stack(stack: &PoolStack, is_ring: bool) -> String {
     let amount = |amount: Amount, sure| {
         format!(
             "{} in {}",
@@ -68,5 +70,9 @@ fn of_stack(stack: &PoolStack) -> String {
         Some(bounds) => bounds::amount(&bounds),
         None => amount(stack.leaked, sampling.map(|sampling| &sampling.leaked)),
     };
-    format!("{all}, of which never freed {left}")
+    if is_ring {
+        format!("{left} never freed; in the ring {all}")
+    } else {
+        format!("{all}, of which never freed {left}")
+    }
 }

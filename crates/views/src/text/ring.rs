@@ -28,15 +28,17 @@ pub(super) fn header(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     }
     writeln!(
         out,
-        "A ring with the last {}; {} of the {} before were evicted:",
+        "A ring with the last {}; {} of the {} before were evicted{}:",
         duration(answer.duration_ns.saturating_sub(until_ns)),
         counted(evicted.events, "event"),
-        duration(until_ns)
+        duration(until_ns),
+        // The weight of each was evicted with it.
+        if answer.sampling.is_some() { " (samples, not scaled up)" } else { "" }
     )?;
     writeln!(
         out,
         "  {}, {} of {}, {} of {}. Below, only what is live counts them.",
-        counted(evicted.calls.iter().copied().fold(0, u64::saturating_add), "call"),
+        counted(evicted.heap_calls(), "call"),
         counted(evicted.allocated_blocks, "allocation"),
         short_bytes(evicted.allocated_bytes),
         counted(evicted.freed_blocks, "free"),
