@@ -2,8 +2,13 @@
 //!
 //! ```text
 //!   stacks   the paths that calls were made by, to their leaf: asked by each walk
-//!   nodes    all paths from the outermost frame to any: asked when a stack is new
+//!   nodes    paths from the outermost frame to any, every other one: asked when a stack is new
 //! ```
+//! Every other one is enough, the anchors: a bit of a path's hash says whether it is one, so that all stacks agree. A new
+//! stack is defined from its innermost anchor that is known; what lies between that and where it parts from another, one
+//! frame on average, is defined again, under another number, and readers have it once. With all of them the table of clang
+//! was 64 MiB, half of what recording took of memory.
+//!
 //! They are two tables, because with the nodes in between a line of the cache had one stack in it that is asked for:
 //! that look alone took six tenths of the time of a walk in cc1plus. Only where the leaf is new are nodes defined, from
 //! the outermost one that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a
@@ -31,7 +36,7 @@ pub(crate) struct Interner {
     /// Most are there, in 2.5 places on average when it is as full as that.
     stacks: PathTable<6>,
     /// Each new stack looks for its new frames, which are not there: in 8.5 places then, of two lines of the cache. At five
-    /// eighths in 4, but cc1plus took 32 MiB more, and no less time.
+    /// eighths in 4, but cc1plus took half as much again for them, and no less time.
     nodes: PathTable<6>,
     /// How often a path was defined or forgotten, or a table replaced.
     changes: AtomicU32,
@@ -58,8 +63,21 @@ struct Target<'a> {
 impl Target<'_> {
     fn append(&self, hash: PathHash, modules: u32, definition: &Definition<'_>) -> Option<StackId> {
         let id = self.definitions.append(definition, self.held).ok()?;
-        self.nodes.insert(hash, Known { id, modules });
+        self.insert(hash, Known { id, modules });
         Some(id)
+    }
+
+    /// Why paths are cut is found by each of them.
+    fn append_cut(&self, seed: PathHash, cut: &Definition<'_>) -> Option<StackId> {
+        let id = self.definitions.append(cut, self.held).ok()?;
+        self.nodes.insert(seed, Known { id, modules: 0 });
+        Some(id)
+    }
+
+    fn insert(&self, hash: PathHash, known: Known) {
+        if hash.is_anchor() {
+            self.nodes.insert(hash, known);
+        }
     }
 }
 
@@ -70,9 +88,9 @@ impl Interner {
         number(self.stacks.get(path))
     }
 
-    /// The number of a path that is known, though no call may have been made by it.
-    pub(crate) fn find_node(&self, path: PathHash) -> Option<StackId> {
-        number(self.nodes.get(path))
+    /// Whether a path may have this number, though no call may have been made by it: of one that is no anchor nobody knows.
+    pub(crate) fn is_numbered(&self, path: PathHash, id: StackId) -> bool {
+        !path.is_anchor() || self.nodes.get(path).id == id
     }
 
     /// Has the places of the innermost frames fetched into the cache, all at once: mostly these are new, and one after the
@@ -81,14 +99,15 @@ impl Interner {
         let innermost = path.len().saturating_sub(FETCHED_AHEAD)..path.len();
         if let Some(run) = path.run(innermost.start) {
             let new = run.iter().rev().take_while(|cached| cached.id == StackId::UNKNOWN);
-            return self.nodes.prefetch(new.map(|cached| cached.hash));
+            return self.nodes.prefetch(new.map(|cached| cached.hash).filter(|hash| hash.is_anchor()));
         }
         let new = innermost.rev().map(|index| path.node(index));
-        self.nodes.prefetch(new.take_while(|node| node.id == StackId::UNKNOWN).map(|node| node.hash));
+        let new = new.take_while(|node| node.id == StackId::UNKNOWN).map(|node| node.hash);
+        self.nodes.prefetch(new.filter(|hash| hash.is_anchor()));
     }
 
-    /// What of a path is known.
-    pub(crate) fn known_part(&self, path: &impl Path) -> KnownPart {
+    /// What of a path is known. `unloadable` is that of [`Self::define`].
+    pub(crate) fn known_part(&self, path: &impl Path, unloadable: impl Fn(Frame) -> u32) -> KnownPart {
         let changes = self.changes.load(Ordering::Acquire);
         for index in (0..path.len()).rev() {
             let PathNode { hash, frame, id } = path.node(index);
@@ -96,15 +115,34 @@ impl Interner {
                 // The word that ends the stack.
                 return KnownPart { len: index + 1, known: Known::default(), changes };
             }
-            let mut known = self.nodes.get(hash);
-            if id != StackId::UNKNOWN {
-                known.id = id;
-            }
+            let known = if id != StackId::UNKNOWN {
+                Known { id, modules: self.modules(path, index, &unloadable) }
+            } else if hash.is_anchor() {
+                self.nodes.get(hash)
+            } else {
+                continue;
+            };
             if known.id != StackId::UNKNOWN {
                 return KnownPart { len: index + 1, known, changes };
             }
         }
         KnownPart { len: 0, known: Known::default(), changes }
+    }
+
+    /// The modules that may be unloaded on a path that is known as far as frame `index`: those to its innermost anchor, and
+    /// those of the frames after it.
+    fn modules(&self, path: &impl Path, index: usize, unloadable: impl Fn(Frame) -> u32) -> u32 {
+        let mut modules = 0;
+        for PathNode { hash, frame, .. } in (0..=index).rev().map(|index| path.node(index)) {
+            if frame == Frame::default() {
+                break;
+            }
+            if hash.is_anchor() {
+                return modules | self.nodes.get(hash).modules;
+            }
+            modules |= unloadable(frame);
+        }
+        modules
     }
 
     /// The number of a stack, found by its path or by its alias from then on, defining what of it is new: what is not in
@@ -120,7 +158,8 @@ impl Interner {
         held: &Held<'_>,
     ) -> Option<StackId> {
         let has_changed = self.changes.load(Ordering::Relaxed) != known.changes;
-        let KnownPart { len, known, .. } = if has_changed { self.known_part(path) } else { known };
+        let KnownPart { len, known, .. } =
+            if has_changed { self.known_part(path, &unloadable) } else { known };
         let stacks = self.stacks.with_room(1, held)?;
         let nodes = self.nodes.with_room(path.len() - len + 1, held)?;
         let target = Target { nodes, definitions, held };
@@ -145,9 +184,9 @@ impl Interner {
     ) -> Option<Known> {
         if let (StackId::UNKNOWN, Some(reason)) = (known.id, path.cut()) {
             let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
-            known.id = match self.find_node(path.seed()) {
+            known.id = match number(self.nodes.get(path.seed())) {
                 Some(id) => id,
-                None => target.append(path.seed(), 0, &cut)?,
+                None => target.append_cut(path.seed(), &cut)?,
             };
         }
         let run = path.run(len).filter(|run| !run.is_empty());
@@ -194,7 +233,7 @@ fn define_run(
     target: &Target<'_>,
     unloadable: &impl Fn(Frame) -> u32,
 ) -> Option<Known> {
-    let Target { nodes, definitions, held } = *target;
+    let Target { definitions, held, .. } = *target;
     let frames = run.iter().map(|cached| node_of(cached.frame, caller.id));
     let mut next = definitions.append_run(caller.id, frames, held)?;
     let mut leaf = caller;
@@ -202,7 +241,7 @@ fn define_run(
     for cached in &mut *run {
         leaf = Known { id: next, modules: leaf.modules | unloadable(cached.frame) };
         cached.id = next;
-        nodes.insert(cached.hash, leaf);
+        target.insert(cached.hash, leaf);
         next.0 += 1;
     }
     Some(leaf)

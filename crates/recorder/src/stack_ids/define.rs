@@ -40,7 +40,8 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     let Capture { session, epoch, .. } = *capture;
     path.prepare();
     session.interner.prefetch(path);
-    let known = session.interner.known_part(path);
+    let unloadable = |frame: Frame| code_of(frame).map_or(0, modules::unloadable_bit);
+    let known = session.interner.known_part(path, unloadable);
     if known.len < path.len() && session.definitions.is_refused() {
         session.head.count_loss(LossReason::StackTable);
         return Some(StackId::UNKNOWN);
@@ -51,7 +52,6 @@ pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<Stac
     }
     let mut define = |held: &Held<'_>| {
         let is_current = modules::epoch().generation() == epoch.generation();
-        let unloadable = |frame: Frame| code_of(frame).map_or(0, modules::unloadable_bit);
         is_current.then(|| session.interner.define(path, known, &session.definitions, unloadable, held))
     };
     let mut defined = None;

@@ -58,9 +58,8 @@ unsafe fn is_right(
     let walked = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let path = UncachedPath::new(walked, stacks.hashes, cut(walk.end)).hash();
     // A table that another thread replaces this instant reads as empty: looked up again under the lock.
-    let number = || session.interner.find_node(path);
-    let is_numbered =
-        || number().or_else(|| session.lock.hold().and_then(|_held| number())) == Some(found.id);
+    let is_its = || session.interner.is_numbered(path, found.id);
+    let is_numbered = || is_its() || session.lock.hold().is_some_and(|_held| is_its());
     let is_right = path == found.hash && (found.id == StackId::UNKNOWN || is_numbered());
     session.head.stacks_verified.fetch_add(1, Ordering::Relaxed);
     if !is_right {

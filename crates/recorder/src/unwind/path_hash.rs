@@ -12,6 +12,10 @@ use heapscribe_wire::head::LossReason;
 
 use super::frame::Frame;
 
+/// Of the paths from an outermost frame to any one in 2 to the power of this is an anchor. With 2 in place of 1 clang took
+/// 16 MiB less memory, of 471, and traces of clang and make 1.7 % more.
+const ANCHOR_BITS: u32 = 1;
+
 /// The hash of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(transparent)]
@@ -41,6 +45,13 @@ impl PathHash {
     pub(crate) const fn joined(self, native: PathHash) -> PathHash {
         let both = (self.0 ^ native.0.wrapping_mul(0xd6e8_feb8_6659_fd93)).rotate_left(31);
         PathHash(both.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// Whether the path is one by which longer ones are found, see `definitions::interner`. By bits of their own: those that
+    /// tell where it is in a table would leave places empty.
+    #[inline(always)]
+    pub(crate) const fn is_anchor(self) -> bool {
+        self.0 >> (u64::BITS - ANCHOR_BITS) == 0
     }
 
     /// The path's key in a table: its high bits decide too where; never 0.
