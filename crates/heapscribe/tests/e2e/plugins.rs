@@ -1,12 +1,14 @@
 //! Plug-ins that are loaded one after the other at the same address keep their own blocks (heaptrack puts
 //! all of them down to the first).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::support::{Place, Report, Run};
 use heapscribe_formats::{Scratch, Trace};
 use heapscribe_wire::definitions::Definition;
+use heapscribe_wire::ids::{CodeAddress, StackId};
+use heapscribe_wire::record::Event;
 
 const PLUGINS: [&str; 4] = ["plug_a.so", "plug_b.so", "plug_c.so", "plug_d.so"];
 
@@ -23,27 +25,42 @@ fn record(place: &Place, how: &str) -> (String, Report) {
     (ended.stdout, report)
 }
 
-/// How many stacks without any plug-in are defined more than once: those of modules that stay keep their numbers.
+/// How many stacks without any plug-in calls were made by under more than one number: those of modules that stay keep
+/// theirs. (Nodes between may be defined again.)
 fn numbered_twice(trace: &Path) -> usize {
     let trace = Trace::open(std::fs::read(trace).unwrap()).unwrap();
-    let (mut nodes, mut through, mut places) = (HashSet::new(), HashSet::new(), Vec::new());
-    let (mut twice, process) = (0, trace.processes()[0].index);
-    let define = |id: heapscribe_wire::ids::StackId, definition: &Definition<'_>| match definition {
+    let (mut nodes, mut through, mut places) = (HashMap::new(), HashSet::new(), Vec::new());
+    let process = trace.processes()[0].index;
+    let define = |id: StackId, definition: &Definition<'_>| match definition {
         Definition::Module(module) if PLUGINS.iter().any(|name| module.name.ends_with(name.as_bytes())) => {
             places.push(module.start..module.end);
         }
         Definition::Node(node) => {
+            nodes.insert(id, (node.parent, node.pc));
             let is_through = places.iter().any(|place| place.contains(&node.pc.0));
             if is_through || through.contains(&node.parent) {
                 through.insert(id);
-            } else if !nodes.insert((node.parent, node.pc)) {
-                twice += 1;
             }
         }
         _ => {}
     };
-    trace.definitions(process, &mut Scratch::default(), define).unwrap();
-    twice
+    let mut scratch = Scratch::default();
+    trace.definitions(process, &mut scratch, define).unwrap();
+    let mut called = HashSet::new();
+    for entry in trace.chunks() {
+        let chunk = trace.load_chunk(entry, &mut scratch).unwrap();
+        let note = |_, event: &Event| match event {
+            Event::Alloc { stack, .. } | Event::Realloc { stack, .. } => drop(called.insert(*stack)),
+            _ => {}
+        };
+        chunk.for_each(note).unwrap();
+    }
+    called.retain(|stack| !through.contains(stack) && nodes.contains_key(stack));
+    assert!(!called.is_empty(), "the program has called the heap itself");
+    let caller = |(stack, _): &(StackId, CodeAddress)| nodes.get(stack).copied();
+    let path = |stack| std::iter::successors(nodes.get(stack).copied(), caller).map(|(_, pc)| pc);
+    let paths: HashSet<Vec<CodeAddress>> = called.iter().map(|stack| path(stack).collect()).collect();
+    called.len() - paths.len()
 }
 
 /// Blocks that the function `make` of a module made and nobody freed.
