@@ -42,5 +42,6 @@ pub use killed::{KilledRetention, clean};
 pub use memtrace::{FilesPlan, Written};
 pub use origin::Origin;
 pub use resident::MemoryMapPlan;
+pub use ring::CrowdedRing;
 pub use summary::Summary;
 pub use tap::{SharedTap, Tap};

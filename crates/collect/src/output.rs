@@ -314,6 +314,7 @@ impl Output {
                 summary.take_off(&sink.unwritten());
                 summary.trace_bytes = sink.bytes();
                 summary.evicted = sink.evicted();
+                summary.crowded_ring = sink.crowded_ring();
                 (summary, failure)
             }
             To::Memtrace(files) => {

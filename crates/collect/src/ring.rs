@@ -2,9 +2,8 @@
 //! evicts the oldest files of events when the ring would become larger or older than it may.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use heapscribe_formats::ChunkSums;
@@ -12,10 +11,15 @@ use heapscribe_formats::model::{ChunkInfo, EndedImages, Evicted, ProcessIndex, U
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 
-use rustix::process::{Resource, getrlimit};
-
 use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PROCESS, Past, SESSION, file};
 use heapscribe_session::{monotonic_ns, time_stamp_counter};
+
+mod create;
+mod crowded;
+mod segment;
+
+pub use self::crowded::CrowdedRing;
+use self::segment::{Coming, Segment, Unfreed, append, put};
 
 /// Into how many files of events the ring is cut, about; the oldest one is evicted as a whole.
 const FILES: u64 = 16;
@@ -28,6 +32,10 @@ const INDEX_ENTRY_BYTES: u64 = 96;
 pub(crate) struct Ring {
     dir: PathBuf,
     limits: Limits,
+    /// Whether there was less room on the disk.
+    is_disk_full: bool,
+    /// What took the room of events that it has evicted.
+    crowded: Option<CrowdedRing>,
     session_bytes: u64,
     past_bytes: u64,
     images: BTreeMap<u32, Image>,
@@ -75,47 +83,7 @@ impl Image {
     }
 }
 
-/// Process, thread and number of a chunk that was not freed yet.
-type Unfreed = ((u32, u32), u64);
-
-/// A file of events.
-struct Segment {
-    number: u64,
-    file: File,
-    bytes: u64,
-    blocks: u64,
-    began_ns: u64,
-    /// What it holds of each process, as it will be counted when it is evicted.
-    holds: BTreeMap<u32, Evicted>,
-    /// Chunks in it that are in their sessions, too.
-    unfreed: Vec<Unfreed>,
-}
-
 impl Ring {
-    /// A new ring; an existing directory is left as it is, because its events may be wanted. It becomes one file, which
-    /// may not be larger than files may be.
-    pub(crate) fn create(dir: &Path, limits: Limits, start: &[u8]) -> io::Result<Ring> {
-        let file_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-        let limits = Limits { bytes: limits.bytes.min(file_bytes), ..limits };
-        DirBuilder::new().mode(0o700).create(dir)?;
-        fs::write(dir.join(SESSION), start)?;
-        Ok(Ring {
-            dir: dir.to_owned(),
-            limits,
-            session_bytes: start.len() as u64,
-            past_bytes: 0,
-            images: BTreeMap::new(),
-            segments: VecDeque::new(),
-            next: 0,
-            pending: BTreeMap::new(),
-            unfreed: Vec::new(),
-            evicted_unfreed: BTreeMap::new(),
-            evicted_images: Evicted::default(),
-            newest_mono_ns: 0,
-            ended_mono_ns: 0,
-        })
-    }
-
     /// Bytes that may be gathered before they are given to [`Self::take`].
     pub(crate) fn buffer_bytes(&self) -> usize {
         (self.file_bytes() as usize).min(1 << 20)
@@ -245,6 +213,7 @@ impl Ring {
             match write(self) {
                 Err(e) if e.kind() == io::ErrorKind::StorageFull && self.segments.len() > 1 => {
                     self.limits.bytes = self.limits.bytes.min(self.bytes());
+                    self.is_disk_full = true;
                     self.evict(1)?;
                 }
                 outcome => return outcome,
@@ -289,6 +258,8 @@ impl Ring {
     fn make_room(&mut self, events: &Coming, other_bytes: u64) -> io::Result<()> {
         self.forget_old()?;
         while self.bytes_with(events, other_bytes) > self.limits.bytes && !self.segments.is_empty() {
+            self.crowded =
+                self.crowded.max(CrowdedRing::of(self.other_bytes() + other_bytes, self.limits.bytes));
             self.evict(1)?;
         }
         Ok(())
@@ -364,36 +335,15 @@ impl Ring {
         all
     }
 
+    /// What has left little room for events; `None` where a larger ring would have been of no use.
+    pub(crate) fn crowded(&self) -> Option<CrowdedRing> {
+        self.crowded.filter(|_| !self.is_disk_full)
+    }
+
     /// Where it lies.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
-}
-
-/// Blocks of events that a ring is about to take.
-#[derive(Default)]
-struct Coming {
-    bytes: Vec<u8>,
-    blocks: u64,
-}
-
-impl Coming {
-    fn push(&mut self, block: &[u8]) {
-        self.bytes.extend_from_slice(block);
-        self.blocks += 1;
-    }
-}
-
-fn append(path: &Path, at: u64, block: &[u8]) -> io::Result<()> {
-    put(&mut OpenOptions::new().append(true).create(true).open(path)?, at, block)
-}
-
-/// Writes at the end of a file, which is at `at`; all of it or nothing.
-fn put(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes).inspect_err(|_| {
-        let _ = file.set_len(at);
-        let _ = io::Seek::seek(file, io::SeekFrom::Start(at));
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, Se
 use heapscribe_formats::native::splice::{self, Pieces};
 use heapscribe_formats::{ChunkSums, EndedImages, Writer};
 
-use crate::ring::Ring;
+use crate::ring::{CrowdedRing, Ring};
 use crate::unwritten::{Unwritten, UnwrittenSums};
 use heapscribe_convert::file_source::source;
 use heapscribe_convert::ring::{self, Cutoff, Limits};
@@ -63,7 +63,7 @@ impl Sink {
         writer.start(info, &mut buffer);
         let target = match ring {
             None => Target::File(create_file(path)?),
-            Some(limits) => Target::Ring(Box::new(create_ring(path, limits, &std::mem::take(&mut buffer))?)),
+            Some(limits) => Target::Ring(Box::new(Ring::beside(path, limits, &std::mem::take(&mut buffer))?)),
         };
         let buffer_bytes = match &target {
             Target::File(_) => BUFFER_BYTES,
@@ -312,19 +312,26 @@ impl Sink {
 
     /// Whether only the newest events are retained.
     pub(crate) fn is_ring(&self) -> bool {
-        matches!(self.target, Target::Ring(_))
+        self.ring().is_some()
+    }
+
+    fn ring(&self) -> Option<&Ring> {
+        match &self.target {
+            Target::File(_) => None,
+            Target::Ring(ring) => Some(ring),
+        }
+    }
+
+    /// A ring with little room for events.
+    pub(crate) fn crowded_ring(&self) -> Option<CrowdedRing> {
+        self.ring()?.crowded()
     }
 
     /// What the ring did not keep; `None` without one.
     pub(crate) fn evicted(&self) -> Option<Evicted> {
-        match &self.target {
-            Target::File(_) => None,
-            Target::Ring(ring) => {
-                let mut evicted = ring.evicted_of_all();
-                evicted.merge(&self.cut);
-                Some(evicted)
-            }
-        }
+        let mut evicted = self.ring()?.evicted_of_all();
+        evicted.merge(&self.cut);
+        Some(evicted)
     }
 }
 
@@ -332,21 +339,6 @@ fn create_file(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     options.open(path).with_context(|| format!("cannot write the trace {}", path.display()))
-}
-
-fn create_ring(path: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring> {
-    let dir = ring::directory_of(path);
-    Ring::create(&dir, limits, start).map_err(|e| {
-        let what = format!("cannot create the ring {}: {e}", dir.display());
-        let hint = match e.kind() {
-            io::ErrorKind::AlreadyExists => format!(
-                "another recording uses it, or was killed; in that case: heapscribe recover {} -o TRACE",
-                dir.display()
-            ),
-            _ => "choose another path with -o TRACE".to_owned(),
-        };
-        heapscribe_diagnostics::Problem::new(what, hint).into()
-    })
 }
 
 /// How many blocks of those at these offsets stay where the last ones are to make so much room: all but the fewest that

@@ -12,6 +12,7 @@ use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::level::Level;
 use crate::memtrace::Written;
+use crate::ring::CrowdedRing;
 use crate::unwritten::UnwrittenSums;
 use crate::watch::SnapshotCounts;
 
@@ -36,7 +37,8 @@ pub struct Summary {
     pub events: u64,
     /// Calls of the heap.
     pub calls: u64,
-    /// Calls that free blocks of the program's pools.
+    /// Calls of the program's pools, and those that free blocks of them.
+    pub pool_calls: u64,
     pool_frees: u64,
     /// Calls of the heap that free blocks whose allocation was not seen.
     unknown_of_heap: u64,
@@ -82,6 +84,8 @@ pub struct Summary {
     pub is_rest: bool,
     /// What a ring evicted.
     pub evicted: Option<Evicted>,
+    /// What left a ring little room for events.
+    pub crowded_ring: Option<CrowdedRing>,
     /// How the drainer kept up.
     pub drainer: Drainer,
 }
@@ -106,6 +110,7 @@ impl Summary {
         self.events += u64::from(sums.events);
         self.lost_by_events = self.lost_by_events.saturating_add(sums.lost_events);
         self.calls += sums.heap_calls();
+        self.pool_calls += sums.pool_calls();
         self.pool_frees += u64::from(sums.calls[Call::PoolFree as usize]);
         self.unknown_of_heap += u64::from(sums.unknown_frees) + u64::from(sums.unknown_reallocs);
         self.allocations +=

@@ -9,7 +9,7 @@ use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use crate::record_peak::{self, Reported, ShownPeak};
 use heapscribe_collect::watch::SnapshotCounts;
-use heapscribe_collect::{Summary, Written};
+use heapscribe_collect::{CrowdedRing, Summary, Written};
 use heapscribe_units as units;
 use heapscribe_views::losses::{BlindTimes, NO_POOL_ALLOC, lose_allocations, unseen_allocations};
 use heapscribe_views::text::{bounds, heap};
@@ -42,6 +42,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     lines.extend(off(s));
     lines.extend(unknown(s));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
+    lines.extend(s.evicted.zip(s.crowded_ring).and_then(|(evicted, ring)| crowded(&evicted, ring)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
     }
@@ -207,6 +208,18 @@ fn ring(s: &Summary, evicted: &Evicted) -> String {
         units::count(evicted.allocated_blocks),
         units::bytes(evicted.allocated_bytes)
     )
+}
+
+/// What took the room of the events that it evicted.
+fn crowded(evicted: &Evicted, ring: CrowdedRing) -> Option<String> {
+    (!evicted.is_empty()).then(|| {
+        format!(
+            "ring: stacks, modules and names took {} of it, and as much again to become a trace; \
+             --ring {}MiB has more room for events",
+            units::bytes(ring.definitions_bytes),
+            ring.enough_bytes() >> 20
+        )
+    })
 }
 
 /// How the drainer kept up.

@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::common::population::{MEAN_BYTES, Population, Truth};
 use crate::erased::analyze;
-use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
+use heapscribe_analyze::estimate::{Estimate, Figure, Sampling, StackEstimates};
 use heapscribe_analyze::{Answer, Options};
 use heapscribe_wire::record::Call;
 
@@ -182,6 +182,56 @@ fn what_no_sample_of_a_stack_is_has_a_range() {
     }
     println!("{unseen} of {asked} figures without a sample, of which {missed} ranges miss the truth");
     assert!(unseen > 100 && missed * 20 <= asked, "{missed} of {asked}, {unseen} without a sample");
+}
+
+/// Stacks of small blocks and a few large ones: what was sampled of a part is mostly large, and small ones stand for most.
+/// Totals, too, of all figures.
+#[test]
+fn ranges_of_mixed_sizes_hold_the_truth() {
+    const SEEDS: u64 = 400;
+    let population = Population::of_mixed_sizes();
+    let truth = |of: fn(&Truth) -> (f64, f64)| {
+        let add = |(blocks, bytes), of: (f64, f64)| (blocks + of.0, bytes + of.1);
+        population.truths().iter().map(of).fold((0.0, 0.0), add)
+    };
+    let stacks = population.truths().len();
+    // Of each figure of each stack and of all, blocks and bytes: truths below the range, and above it.
+    let mut missed = vec![[[[0u64; 2]; 2]; FIGURES.len()]; stacks + 1];
+    for seed in 1..=SEEDS {
+        let answer = analyze(&population.sampled(seed), &Options::default());
+        let sampling = answer.sampling.as_ref().unwrap();
+        let Sampling { allocated, freed, leaked, temporary, peak: at_peak, .. } = *sampling;
+        let of_all = StackEstimates { allocated, freed, at_peak, leaked, temporary };
+        let found = population.by_stack(&answer).into_iter().zip(population.truths().iter().copied());
+        let total = Truth {
+            allocated: truth(|of| of.allocated),
+            freed: truth(|of| of.freed),
+            leaked: truth(|of| of.leaked),
+            temporary: truth(|of| of.temporary),
+            ..Truth::default()
+        };
+        for ((found, truth), missed) in found.chain([(of_all, total)]).zip(&mut missed) {
+            for ((_, estimate, true_of), [blocks, bytes]) in FIGURES.iter().zip(missed) {
+                let (found, truth) = (estimate(&found), true_of(&truth));
+                for (figure, truth, [below, above]) in
+                    [(found.blocks, truth.0, blocks), (found.bytes, truth.1, bytes)]
+                {
+                    *below += u64::from(truth < figure.low);
+                    *above += u64::from(truth > figure.high);
+                }
+            }
+        }
+    }
+    for (stack, of_stack) in missed.iter().enumerate() {
+        for ((name, ..), of_figure) in FIGURES.iter().zip(of_stack) {
+            for (unit, [below, above]) in ["blocks", "bytes"].iter().zip(of_figure) {
+                let all = if stack == stacks { "all".to_owned() } else { format!("stack {stack}") };
+                println!("{all}: {name} {unit}: {below} below, {above} above of {SEEDS}");
+                // 20 are expected; twice that is no chance.
+                assert!(below + above <= SEEDS / 10, "{all}: {name} {unit}: {below} below, {above} above");
+            }
+        }
+    }
 }
 
 /// Sums of an answer agree with each other, as they do when every block is recorded.

@@ -60,6 +60,11 @@ impl Figure {
         }
     }
 
+    /// The same with so much more, which samples may have missed as one more class of sizes.
+    pub(crate) fn or_more(self, unseen: f64) -> Figure {
+        Figure { high: self.value + (self.high - self.value).hypot(unseen), ..self }
+    }
+
     /// The standard error.
     pub fn standard_error(&self) -> f64 {
         self.variance.sqrt()
@@ -82,12 +87,9 @@ impl Estimate {
     /// as one more class. Of these blocks there may be as many bytes, and where what was seen stands for hardly any others
     /// as many blocks, as blocks of 0 bytes are the most of them.
     pub(crate) fn or_unseen(&mut self, unseen_bytes: f64) {
-        let further = |figure: &mut Figure| {
-            figure.high = figure.value + (figure.high - figure.value).hypot(unseen_bytes);
-        };
-        further(&mut self.bytes);
+        self.bytes = self.bytes.or_more(unseen_bytes);
         if self.blocks.value <= 2.0 * self.samples as f64 {
-            further(&mut self.blocks);
+            self.blocks = self.blocks.or_more(unseen_bytes);
         }
     }
 
@@ -159,8 +161,8 @@ pub struct Sampling {
     pub stacks: Vec<StackEstimates>,
 }
 
-/// One sample in how many recordings a stack may go unseen, at most.
-const UNSEEN: f64 = 0.05;
+/// Where so many samples are expected, there is none in 5 of 100 recordings: `-ln 0.05`.
+pub(crate) const SELDOM_MISSED: f64 = 2.995_732_273_553_991;
 
 impl Sampling {
     /// Whether any figure is an estimate. While every block was recorded for the rest of the time, a short time of
@@ -198,7 +200,7 @@ impl Sampling {
 
 /// The same at a mean of so many bytes.
 pub(crate) fn unseen_below_bytes(mean_bytes: u64) -> u64 {
-    (mean_bytes as f64 * -UNSEEN.ln()).round() as u64
+    (mean_bytes as f64 * SELDOM_MISSED).round() as u64
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use heapscribe_formats::Evicted;
 use super::amounts::{amount, at_least_0};
 use super::context::ProcessContext;
 use super::peak_range::PeakRanges;
+use super::sampling::parts_by_class;
 use crate::annotations::PoolSums;
 use crate::answer::estimate::{Estimate, Sampling};
 use crate::answer::{
@@ -83,7 +84,7 @@ impl PoolAssembly {
         if peak_bytes > self.pools.peak_bytes {
             self.pools.peak_bytes = peak_bytes;
             self.pools.peak_ns = results.pools_peak.ns.saturating_sub(context.begin_ns);
-            self.peak = estimate_of_peak(peak_bytes, results.pools_held.as_ref());
+            self.peak = estimate_of_peak(peak_bytes, results.pools_held.as_ref(), &sums.sampled.classes);
         }
         let sizes = sums.stacks.rows().iter().map(|(_, row)| row.size_max);
         let largest_bytes = sizes.chain(at_hand.table.map(|table| table.largest_of_pools_bytes)).max();
@@ -138,15 +139,17 @@ impl PoolAssembly {
         let Some(sampling) = sampling else { return self.finish_exact() };
         for (node, of) in &self.stacks {
             let of_stack = PoolStackSampling {
-                allocated: estimate(of.allocated, &of.lives.allocated),
-                leaked: estimate(of.leaked, &of.lives.at_end()),
+                allocated: estimate(of.allocated, &of.lives.part(of.lives.allocated)),
+                leaked: estimate(of.leaked, &of.lives.part(of.lives.at_end())),
             };
             let of_stack = of_stack.or_unseen(sampling.unseen_below_bytes());
             let of_stack = if was_off { of_stack.open_above() } else { of_stack };
             self.pools.stacks.push(PoolStack { sampling: Some(of_stack), ..of.at(*node) });
         }
         self.sum();
-        let lives = |of: fn(&SampledLives) -> Moments| self.classes.values().map(of).collect::<Vec<_>>();
+        let lives = |of: fn(&SampledLives) -> Moments| {
+            self.classes.values().map(|lives| lives.part(of(lives))).collect::<Vec<_>>()
+        };
         let of_all = PoolSampling {
             allocated: total(self.pools.allocated, &lives(|lives| lives.allocated)),
             freed: total(self.pools.freed, &lives(|lives| lives.freed)),
@@ -225,7 +228,7 @@ fn of_stacks(sums: PoolSums, table: Option<&LiveEnd>) -> StackTable<OfStack> {
 }
 
 /// How sure the peak of a process is; exact where none of its blocks were sampled.
-fn estimate_of_peak(bytes: u64, held: Option<&PoolsHeld>) -> Estimate {
+fn estimate_of_peak(bytes: u64, held: Option<&PoolsHeld>, classes: &BTreeMap<u32, SampledLives>) -> Estimate {
     let mut ranges = PeakRanges::default();
     let Some(held) = held else { return total(Amount { blocks: 0, bytes }, &[]) };
     ranges.take(&held.at_halves, |_| NodeId::default());
@@ -233,6 +236,6 @@ fn estimate_of_peak(bytes: u64, held: Option<&PoolsHeld>) -> Estimate {
         sum.add(held);
         sum
     });
-    let classes: Vec<Moments> = held.at_peak.sampled.classes.values().copied().collect();
+    let classes = parts_by_class(&held.at_peak.sampled.classes, classes);
     ranges.of_all(total(Amount { blocks: at_least_0(sum.blocks), bytes }, &classes))
 }

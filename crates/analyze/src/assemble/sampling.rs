@@ -8,7 +8,7 @@ use super::peak_range::PeakRanges;
 use crate::answer::estimate::{Sampling, StackEstimates};
 use crate::answer::{Amount, Answer, NodeId, Stack};
 use crate::peak::Holding;
-use crate::sampling::{Moments, SampledLives, Samples, estimate, total};
+use crate::sampling::{Moments, PartOf, SampledLives, Samples, estimate, total};
 use crate::stacks::RateMeans;
 
 /// What the processes' samples add up to.
@@ -70,9 +70,11 @@ impl SampleAssembly {
         }
         let t = &answer.totals;
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
-        let lives = |of: fn(&SampledLives) -> Moments| self.classes.values().map(of).collect::<Vec<_>>();
+        let lives = |of: fn(&SampledLives) -> Moments| {
+            self.classes.values().map(|lives| lives.part(of(lives))).collect::<Vec<_>>()
+        };
         let allocated_by_class = lives(|lives| lives.allocated);
-        let sampled_blocks: i128 = allocated_by_class.iter().map(|moments| moments.blocks.value).sum();
+        let sampled_blocks: i128 = allocated_by_class.iter().map(|class| class.part.blocks.value).sum();
         let allocated =
             total(Amount { blocks: t.allocations, bytes: t.allocated_bytes }, &allocated_by_class);
         let sampling = Sampling {
@@ -81,9 +83,7 @@ impl SampleAssembly {
             exact_blocks: t.allocations.saturating_sub(u64::try_from(sampled_blocks).unwrap_or(0)),
             allocated,
             freed: total(Amount { blocks: t.frees, bytes: t.freed_bytes }, &lives(|lives| lives.freed)),
-            peak: self
-                .peak_ranges
-                .of_all(total(peak, &self.classes_at_peak.values().copied().collect::<Vec<_>>())),
+            peak: self.peak_ranges.of_all(total(peak, &parts_by_class(&self.classes_at_peak, &self.classes))),
             leaked: total(answer.leaked, &lives(SampledLives::at_end)),
             temporary: total(answer.temporary, &lives(|lives| lives.temporary)),
             stacks: answer.stacks.iter().map(|stack| self.of_stack(stack)).collect(),
@@ -96,11 +96,24 @@ impl SampleAssembly {
         let lives = self.lives.get(&stack.node).copied().unwrap_or_default();
         let at_peak = self.at_peak.get(&stack.node).copied().unwrap_or_default();
         StackEstimates {
-            allocated: estimate(stack.allocated, &lives.allocated),
-            freed: estimate(stack.freed, &lives.freed),
-            at_peak: self.peak_ranges.of_stack(stack.node, estimate(stack.at_peak, &at_peak)),
-            leaked: estimate(stack.leaked, &lives.at_end()),
-            temporary: estimate(stack.temporary, &lives.temporary),
+            allocated: estimate(stack.allocated, &lives.part(lives.allocated)),
+            freed: estimate(stack.freed, &lives.part(lives.freed)),
+            at_peak: self.peak_ranges.of_stack(stack.node, estimate(stack.at_peak, &lives.part(at_peak))),
+            leaked: estimate(stack.leaked, &lives.part(lives.at_end())),
+            temporary: estimate(stack.temporary, &lives.part(lives.temporary)),
         }
     }
+}
+
+/// What was live at the peak, by class of sizes, also of classes of which nothing was.
+pub(super) fn parts_by_class(
+    at_peak: &BTreeMap<u32, Moments>,
+    classes: &BTreeMap<u32, SampledLives>,
+) -> Vec<PartOf> {
+    let numbers: BTreeSet<&u32> = at_peak.keys().chain(classes.keys()).collect();
+    let of = |class| {
+        let part = at_peak.get(class).copied().unwrap_or_default();
+        classes.get(class).map_or(PartOf::all(part), |lives| lives.part(part))
+    };
+    numbers.into_iter().map(of).collect()
 }

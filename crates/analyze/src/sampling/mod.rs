@@ -3,9 +3,11 @@
 mod estimates;
 pub(crate) mod peak_range;
 mod rates;
+mod samples;
 mod weight;
 
-pub(crate) use self::estimates::{estimate, figure, total};
+pub(crate) use self::estimates::{PartOf, estimate, figure, total};
 pub use self::rates::Rates;
-pub(crate) use self::weight::{Birth, Moment, Moments, SampledLives, Samples};
+pub(crate) use self::samples::{SampledLives, Samples};
+pub(crate) use self::weight::{Birth, Moment, Moments};
 pub use self::weight::{Half, Weight};

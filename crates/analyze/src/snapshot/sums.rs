@@ -8,7 +8,7 @@ use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use super::live::{LiveSampling, LiveStack, LiveThread};
 use crate::answer::{Amount, NodeId, estimate};
 use crate::counters::Histogram;
-use crate::sampling::{self, Birth, Moments, Samples, Weight};
+use crate::sampling::{self, Birth, Moments, PartOf, Samples, Weight};
 use crate::stacks::{Definitions, RateMeans, TreeBuilder};
 
 /// What a block stands for: itself, or more when it was sampled.
@@ -88,7 +88,7 @@ impl BlockSums {
         }
         let is_sampled = !self.means.is_empty();
         let sure = |(stack, moments): (LiveStack, Moments)| {
-            let estimate = is_sampled.then(|| sampling::estimate(stack.live, &moments));
+            let estimate = is_sampled.then(|| sampling::estimate(stack.live, &PartOf::all(moments)));
             LiveStack { estimate, ..stack }
         };
         (nodes, merged.into_values().map(sure).collect())
@@ -106,7 +106,7 @@ impl BlockSums {
 
     /// Also of a process that was sampled and of which no sample hit a live block: there may be others.
     pub(super) fn sampling(&self, rates: &RateMeans) -> Option<LiveSampling> {
-        let classes: Vec<_> = self.sampled.classes.values().copied().collect();
+        let classes: Vec<_> = self.sampled.classes.values().copied().map(PartOf::all).collect();
         let means: BTreeSet<u64> = self.means.iter().copied().chain(rates.known()).collect();
         let coarsest = *means.last()?;
         let mut live = sampling::total(self.live, &classes);

@@ -69,7 +69,7 @@ impl Unseen {
 pub(crate) fn warn(unseen: Option<Unseen>, pid: u32, summary: &Summary, is_quiet: bool) {
     let is_replaced = || summary.unrecorded.programs.iter().any(|program| program.pid == pid);
     match unseen {
-        Some(unseen) => unseen.warn(summary.events > 0, &summary.unrecorded, is_quiet),
+        Some(unseen) => unseen.warn(summary.calls + summary.pool_calls > 0, &summary.unrecorded, is_quiet),
         None if is_quiet && is_replaced() => warn_of(&summary.unrecorded),
         None => {}
     }

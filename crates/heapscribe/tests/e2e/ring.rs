@@ -327,3 +327,26 @@ fn a_family_that_comes_and_goes_is_counted() {
     assert!(gone + kept >= 8, "{gone} gone, {kept} kept");
     assert!(ended.stderr.contains("ring: ") && ended.stderr.contains("ring: evicted "), "{}", ended.stderr);
 }
+
+/// It evicted all events and did not say that there was no room for any. What is live is told all the same.
+#[test]
+fn a_ring_full_of_stacks_says_so() {
+    let place = Place::new();
+    let program = place.compile("random_paths.c");
+    let run = Run::new(&place, &program).args(["50000"]).options(["--ring", "1MiB"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let said = ended.stderr.lines().find(|line| line.contains("ring: stacks, modules and names took "));
+    let larger = said.and_then(|line| line.split("--ring ").nth(1)?.split(' ').next());
+    let report = Report::of(&run.trace());
+    assert_eq!((report.calls().all(), report.json["leaked"]["blocks"].as_u64()), (0, Some(16_667)));
+    let shown = heapscribe().arg("report").arg(run.trace()).arg("--full").output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("None are left: stacks, modules and names took the room"), "{shown}");
+    // The one that it tells to take has room for a part of the events at least.
+    let larger = larger.unwrap_or_else(|| panic!("{}", ended.stderr));
+    let run = Run::new(&place, &program).args(["50000"]).options(["--ring", larger]);
+    let ended = run.recorded();
+    assert!(ended.code == 0 && !ended.stderr.contains("ring: stacks, modules"), "{}", ended.stderr);
+    assert!(Report::of(&run.trace()).calls().all() > 25_000);
+}

@@ -3,6 +3,7 @@
 use std::io;
 
 use heapscribe_analyze::answer::{Amount, Answer, PoolStack, Pools};
+use heapscribe_formats::Evicted;
 
 use super::bounds::{self, Shown};
 use super::estimate;
@@ -37,7 +38,7 @@ pub(super) fn print(
         writeln!(out, "  Freed without an allocation: {}.", counted(p.unknown, "block"))?;
     }
     for (i, stack) in of_pools(answer, top).into_iter().enumerate() {
-        stacks.entry(out, i + 1, &of_stack(stack, !answer.evicted.is_empty()), stack.node)?;
+        stacks.entry(out, i + 1, &of_stack(stack, &answer.evicted), stack.node)?;
     }
     Ok(())
 }
@@ -54,9 +55,9 @@ fn peak(p: &Pools) -> String {
     }
 }
 
-/// What one stack did. In a ring only the events that it has say what was allocated, and the table of live blocks knows of
-/// others what was never freed: it is no part of that.
-fn of_stack(stack: &PoolStack, is_ring: bool) -> String {
+/// What one stack did. In a ring, or the rest of a recording, only the events that it has say what was allocated, and the
+/// table of live blocks knows of others what was never freed: it is no part of that.
+fn of_stack(stack: &PoolStack, evicted: &Evicted) -> String {
     let amount = |amount: Amount, sure| {
         format!(
             "{} in {}",
@@ -70,9 +71,9 @@ fn of_stack(stack: &PoolStack, is_ring: bool) -> String {
         Some(bounds) => bounds::amount(&bounds),
         None => amount(stack.leaked, sampling.map(|sampling| &sampling.leaked)),
     };
-    if is_ring {
-        format!("{left} never freed; in the ring {all}")
-    } else {
-        format!("{all}, of which never freed {left}")
+    match (evicted.is_empty(), evicted.is_of_ring()) {
+        (true, _) => format!("{all}, of which never freed {left}"),
+        (false, true) => format!("{left} never freed; in the ring {all}"),
+        (false, false) => format!("{left} never freed; in the rest {all}"),
     }
 }

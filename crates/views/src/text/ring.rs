@@ -44,10 +44,21 @@ pub(super) fn header(out: Out<'_>, answer: &Answer) -> io::Result<()> {
         counted(evicted.freed_blocks, "free"),
         short_bytes(evicted.freed_bytes)
     )?;
+    if has_no_events(answer) {
+        writeln!(
+            out,
+            "  None are left: stacks, modules and names took the room of a small ring, or nothing happened in its time."
+        )?;
+    }
     if evicted.processes == 0 {
         return Ok(());
     }
     writeln!(out, "  Completely evicted: {}.", counted(evicted.processes, "process image"))
+}
+
+/// Whether all of its events were evicted.
+fn has_no_events(answer: &Answer) -> bool {
+    answer.totals.calls.all() == 0 && answer.pools.allocated.blocks + answer.pools.freed.blocks == 0
 }
 
 /// What is known of the peak before the ring begins.
@@ -82,7 +93,8 @@ pub(super) fn peak_of_run(answer: &Answer) -> Option<String> {
             Some(format!("Peak of the whole run: {bytes}, {after} after the start."))
         }
         (_, Some(range)) if range.is_exact() && range.low == seen => None,
-        (_, Some(range)) if range.low > seen || range.high.is_some() => {
+        // Its lower end is that of what is in the ring, where nobody knows more.
+        (_, Some(range)) if range.low > 0 || range.high.is_some() => {
             Some(format!("Peak of the whole run: {}.", bounds::bytes(range)))
         }
         _ => Some("Peak of the whole run: not known.".to_owned()),
@@ -161,6 +173,8 @@ mod tests {
         check(Some(Range { low: 4096, high: Some(9000) }), None, at_most);
         // A peak that blocks without a slot are part of, whose frees nobody saw.
         check(Some(Range { low: 4096, high: Some(9000) }), Some(9000), at_most);
+        let at_least = "Peak of the whole run: at least 4,096 bytes (4.00 KiB).";
+        check(Some(Range { low: 4096, high: None }), None, at_least);
         check(None, None, "Peak of the whole run: not known.");
         assert_eq!((caveat(&Answer::default()), peak_of_run(&Answer::default())), (None, None));
     }

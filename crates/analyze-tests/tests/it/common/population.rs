@@ -16,6 +16,16 @@ pub const MEAN_BYTES: u64 = 8 << 10;
 const SIZE_MAX: f64 = (10 << 20) as f64;
 const BLOCKS_MAX: usize = 8_000;
 const BLOCKS_OF_NOTHING: usize = 60_000;
+/// Blocks of a stack, the size of most, every how many one is large, and its size. Of the small ones 5 samples and more are
+/// expected: without any nobody knows how many there are.
+const MIXED: [(usize, u64, usize, u64); 6] = [
+    (2_000, 40, 7, 3_000),
+    (2_000, 40, 50, 9_000),
+    (4_000, 16, 200, 30_000),
+    (4_000, 200, 400, 2_000),
+    (3_000, 24, 10, 4_000),
+    (800, 100, 3, 5_000),
+];
 const THREADS: usize = 2;
 const RATE: RateId = RateId(1);
 
@@ -88,10 +98,29 @@ impl Population {
         for stack in 0..60 {
             blocks.append(&mut of_stack(stack, &mut chance));
         }
+        Population::of(blocks, 60, chance)
+    }
+
+    /// Stacks that allocate small blocks and a few large ones: every so many, of these sizes.
+    pub fn of_mixed_sizes() -> Population {
+        let mut chance = Chance(7);
+        let mut blocks = Vec::new();
+        for (stack, (count, small_bytes, every, large_bytes)) in MIXED.into_iter().enumerate() {
+            blocks.extend((0..count).map(|number| {
+                let size_bytes = if number % every == 0 { large_bytes } else { small_bytes };
+                let size_bytes = size_bytes + (chance.uniform() * size_bytes as f64 / 8.0) as u64;
+                Born { stack, size_bytes, thread: usize::from(chance.uniform() < 0.4) }
+            }));
+        }
+        Population::of(blocks, MIXED.len(), chance)
+    }
+
+    fn of(mut blocks: Vec<Born>, stacks: usize, mut chance: Chance) -> Population {
         for i in (1..blocks.len()).rev() {
             blocks.swap(i, (chance.uniform() * (i + 1) as f64) as usize);
         }
-        let mut population = Population { blocks, steps: Vec::new(), truths: vec![Truth::default(); 60] };
+        let truths = vec![Truth::default(); stacks];
+        let mut population = Population { blocks, steps: Vec::new(), truths };
         population.live(&mut chance);
         population
     }
