@@ -163,6 +163,12 @@ impl<'a> NamedStacks<'a> {
         if frames.is_empty() { vec![bare] } else { frames.iter().map(|frame| named(&bare, frame)).collect() }
     }
 
+    /// Whether any function that was looked up is such a one.
+    pub fn has_function(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        let mut frames = self.names.values().flat_map(|names| names.frames.values().flatten());
+        frames.any(|frame| frame.function.as_deref().is_some_and(&is_it))
+    }
+
     /// Modules that were looked up with less than full success, by path.
     pub fn unnamed(&self) -> Vec<Unnamed> {
         let module = |m: &u32| lossy(&self.tree.modules[*m as usize].path);

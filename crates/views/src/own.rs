@@ -130,13 +130,20 @@ impl Identity {
     }
 }
 
+/// Which of a frame's lines is the program's own, the number of that function, and whether it has a name.
+#[derive(Clone, Copy)]
+struct OwnLine {
+    line: usize,
+    function: u32,
+    is_named: bool,
+}
+
 /// The own callers of stacks. Each frame is looked at once, however many nodes are of it, and each stack.
 pub(crate) struct OwnCallers<'a> {
     names: &'a NamedStacks<'a>,
     folded: Folded,
     stacks: HashMap<NodeId, OwnCaller>,
-    /// Which of its lines is the program's own, and the number of that function.
-    frames: HashMap<Frame, Option<(usize, u32)>>,
+    frames: HashMap<Frame, Option<OwnLine>>,
     functions: HashMap<Identity, u32>,
     modules: Modules,
     /// Paths of libraries that would count as the program's own if their functions had names.
@@ -156,9 +163,8 @@ impl<'a> OwnCallers<'a> {
             own.modules.has_interpreted = true;
             return own;
         }
-        let found = thin_main::libraries(&call_paths::of(names, |node, frame| {
-            let of = own.in_node(node, frame)?;
-            Some((of.function, names.lines_of(frame)[of.line].function.is_some()))
+        let found = thin_main::libraries(&call_paths::of(names, |frame| {
+            own.in_frame(frame).map(|of| (of.function, of.is_named))
         }));
         if found.is_empty() {
             return own;
@@ -248,17 +254,23 @@ impl<'a> OwnCallers<'a> {
     }
 
     fn in_node(&mut self, node: NodeId, frame: &Frame) -> Option<OwnCaller> {
-        let own = match self.frames.get(frame) {
-            Some(known) => *known,
-            None => {
-                let lines = self.names.lines_of(frame);
-                let own = lines.iter().position(|line| is_own(line, &self.folded, &self.modules));
-                let own = own.map(|line| (line, self.function(&lines, line)));
-                self.frames.insert(*frame, own);
-                own
-            }
-        };
-        own.map(|(line, function)| OwnCaller { node, line, function, ..OwnCaller::default() })
+        let OwnLine { line, function, .. } = self.in_frame(frame)?;
+        Some(OwnCaller { node, line, function, ..OwnCaller::default() })
+    }
+
+    fn in_frame(&mut self, frame: &Frame) -> Option<OwnLine> {
+        if let Some(known) = self.frames.get(frame) {
+            return *known;
+        }
+        let lines = self.names.lines_of(frame);
+        let own = lines.iter().position(|line| is_own(line, &self.folded, &self.modules));
+        let own = own.map(|line| OwnLine {
+            line,
+            function: self.function(&lines, line),
+            is_named: lines[line].function.is_some(),
+        });
+        self.frames.insert(*frame, own);
+        own
     }
 
     fn first(

@@ -5,7 +5,8 @@
 //! A block is the runtime's when it was asked for by a function that is known to keep it, with nothing of the
 //! program between that function and malloc.
 
-use heapscribe_symbols::{NamedFrame, short};
+use heapscribe_analyze::answer::NodeId;
+use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 
 /// Blocks for one purpose.
 struct Purpose {
@@ -55,6 +56,8 @@ const PURPOSES: [Purpose; 10] = [
     Purpose { name: "Rust's main thread", is_it: is_rust_main_thread },
 ];
 
+/// Frames that are enough to know which library a block is of.
+const INNERMOST: usize = 64;
 /// Frames of libc that are looked at.
 const ANY: usize = usize::MAX;
 
@@ -64,6 +67,27 @@ pub(crate) const COUNT: usize = PURPOSES.len();
 /// What a runtime library keeps the blocks of a stack for: a number below [`COUNT`].
 pub(crate) fn purpose(frames: &[NamedFrame]) -> Option<usize> {
     PURPOSES.iter().position(|purpose| (purpose.is_it)(frames))
+}
+
+/// Finds what runtime libraries keep among many stacks, most of which their innermost frames rule out.
+pub(crate) struct Purposes<'a> {
+    names: &'a NamedStacks<'a>,
+    /// Whether there is a function that blocks of Rust's library are told by.
+    has_rust: bool,
+}
+
+impl<'a> Purposes<'a> {
+    pub(crate) fn new(names: &'a NamedStacks<'a>) -> Purposes<'a> {
+        Purposes { names, has_rust: names.has_function(may_be_of_rust) }
+    }
+
+    /// What the blocks of a stack are kept for, see [`purpose`].
+    pub(crate) fn of(&self, stack: NodeId) -> Option<usize> {
+        let first = self.names.innermost(stack, 2);
+        let is_libc = first.first().is_some_and(|frame| is_in(frame, &LIBC));
+        let is_possible = is_libc || self.has_rust || is_exception_pool(&first);
+        is_possible.then(|| purpose(&self.names.innermost(stack, INNERMOST))).flatten()
+    }
 }
 
 /// In a few words.
@@ -97,8 +121,17 @@ fn is_exception_pool(frames: &[NamedFrame]) -> bool {
     is_linked_in || is_loaded
 }
 
+/// Whether a function may be one of those that [`is_rust_main_thread`] looks for.
+fn may_be_of_rust(name: &str) -> bool {
+    name.contains("rt::init") || name.contains("stack_overflow")
+}
+
 /// What Rust's library allocates before `main`, and keeps.
 fn is_rust_main_thread(frames: &[NamedFrame]) -> bool {
+    // Short names are dear, and hardly any stack has one of these.
+    if !frames.iter().any(|frame| frame.function.as_deref().is_some_and(may_be_of_rust)) {
+        return false;
+    }
     let names = frames.iter().map_while(|frame| frame.function.as_deref().map(short));
     let mut of_library = names.take_while(|name| {
         ["std::", "core::", "alloc::", "__rust"].iter().any(|library| name.starts_with(library))

@@ -107,8 +107,16 @@ impl Definitions {
     }
 
     fn get(&self, id: StackId) -> Option<&Defined> {
-        let at = self.nodes.binary_search_by_key(&id, |node| node.id).ok()?;
-        self.nodes.get(at)
+        self.nodes.get(self.index(id)?)
+    }
+
+    /// Mostly no number is missing, so that it says where the node is.
+    fn index(&self, id: StackId) -> Option<usize> {
+        let at = id.0.checked_sub(self.nodes.first()?.id.0)? as usize;
+        match self.nodes.get(at) {
+            Some(node) if node.id == id => Some(at),
+            _ => self.nodes.binary_search_by_key(&id, |node| node.id).ok(),
+        }
     }
 
     /// The frame of a function for one whose call lies in code that was made of it, and in no module. What a stack runs
@@ -131,7 +139,7 @@ impl Definitions {
 
     /// The tree's nodes of a process's stacks, which are in ascending order.
     pub(crate) fn nodes(&self, tree: &mut TreeBuilder, stacks: impl Iterator<Item = StackId>) -> Vec<NodeId> {
-        let (mut known, mut path) = (HashMap::new(), Vec::new());
+        let (mut known, mut path) = (Known::new(self.nodes.len()), Vec::new());
         stacks.map(|stack| self.node(tree, stack, &mut known, &mut path)).collect()
     }
 
@@ -141,27 +149,49 @@ impl Definitions {
         &self,
         tree: &mut TreeBuilder,
         stack: StackId,
-        known: &mut HashMap<(StackId, bool), NodeId>,
-        path: &mut Vec<Defined>,
+        known: &mut Known,
+        path: &mut Vec<usize>,
     ) -> NodeId {
-        let (mut at, mut node) = (stack, tree.root());
+        let mut node = tree.root();
         let folds = self.get(stack).is_some_and(|leaf| leaf.is_within);
-        while at != StackId::UNKNOWN {
-            if let Some(&found) = known.get(&(at, folds)) {
+        let mut next = self.index(stack);
+        while let Some(at) = next {
+            if let Some(found) = known.get(at, folds) {
                 node = found;
                 break;
             }
-            let Some(defined) = self.get(at) else { break };
-            path.push(*defined);
-            at = defined.parent;
+            path.push(at);
+            next = self.nodes.get(at).and_then(|defined| self.index(defined.parent));
         }
-        while let Some(defined) = path.pop() {
+        while let Some(at) = path.pop() {
+            let Some(&defined) = self.nodes.get(at) else { continue };
             if !folds || !self.folding.leaves_out(&defined.frame, defined.is_within) {
                 node = tree.child(node, self.named(defined));
             }
-            known.insert((defined.id, folds), node);
+            known.set(at, folds, node);
         }
         node
+    }
+}
+
+/// The tree's nodes of those that are defined, with what folds away and without it; 0 where not known, else one more.
+struct Known([Vec<u32>; 2]);
+
+impl Known {
+    /// Pages of zeros, which take no memory until they are written.
+    fn new(nodes: usize) -> Known {
+        Known([vec![0; nodes], vec![0; nodes]])
+    }
+
+    fn get(&self, at: usize, folds: bool) -> Option<NodeId> {
+        let known = self.0[usize::from(folds)].get(at)?;
+        known.checked_sub(1).map(NodeId)
+    }
+
+    fn set(&mut self, at: usize, folds: bool, node: NodeId) {
+        if let Some(known) = self.0[usize::from(folds)].get_mut(at) {
+            *known = node.0.saturating_add(1);
+        }
     }
 }
 

@@ -1,9 +1,9 @@
-//! Stacks as functions: each line of each node gets the number of its function, once, however many stacks go through
+//! Stacks as functions: each line of each frame gets the number of its function, once, however many stacks go through
 //! it. Of a recursion that is 3,000 calls deep each call may be a stack.
 
 use std::collections::HashMap;
 
-use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::answer::{Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 
 /// A line of a stack: a node, and which of the functions that are inlined into each other there.
@@ -21,7 +21,7 @@ impl At {
 /// The functions of lines, and who called them.
 pub(super) struct Functions<'a> {
     names: &'a NamedStacks<'a>,
-    of_nodes: HashMap<NodeId, Vec<u32>>,
+    of_frames: HashMap<Frame, Vec<u32>>,
     numbers: HashMap<String, u32>,
     /// The caller of the outermost call of a function that calls itself.
     outside: HashMap<At, At>,
@@ -29,13 +29,18 @@ pub(super) struct Functions<'a> {
 
 impl<'a> Functions<'a> {
     pub(super) fn new(names: &'a NamedStacks<'a>) -> Self {
-        let (of_nodes, numbers) = (HashMap::new(), HashMap::new());
-        Functions { names, of_nodes, numbers, outside: HashMap::new() }
+        let (of_frames, numbers) = (HashMap::new(), HashMap::new());
+        Functions { names, of_frames, numbers, outside: HashMap::new() }
     }
 
     /// The number of a line's function; none beyond the outermost frame.
     pub(super) fn at(&mut self, at: At) -> Option<u32> {
         self.of_node(at.node).get(at.line).copied()
+    }
+
+    /// The place in code that the line is of: of many nodes it is the same.
+    pub(super) fn place(&self, at: At) -> (Option<Frame>, usize) {
+        (self.names.tree().frames(at.node).next().map(|(_, frame)| *frame), at.line)
     }
 
     /// What the line looks like.
@@ -83,15 +88,14 @@ impl<'a> Functions<'a> {
     }
 
     fn of_node(&mut self, node: NodeId) -> &[u32] {
-        let Functions { names, of_nodes, numbers, .. } = self;
-        of_nodes.entry(node).or_insert_with(|| {
-            let frame = names.tree().frames(node).next();
-            let lines = frame.map(|(_, frame)| names.lines_of(frame)).unwrap_or_default();
+        let Functions { names, of_frames, numbers, .. } = self;
+        let Some((_, frame)) = names.tree().frames(node).next() else { return &[] };
+        of_frames.entry(*frame).or_insert_with(|| {
             let mut number = |line: &NamedFrame| {
                 let next = numbers.len() as u32;
                 *numbers.entry(line.name()).or_insert(next)
             };
-            lines.iter().map(&mut number).collect()
+            names.lines_of(frame).iter().map(&mut number).collect()
         })
     }
 }

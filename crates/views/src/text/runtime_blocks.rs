@@ -15,10 +15,9 @@ impl OfRuntime {
     /// Those of an answer.
     pub(super) fn new(answer: &Answer, stacks: &StackPrinter<'_>) -> OfRuntime {
         let leaked = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
-        let purpose = |stack: &Stack| runtime::purpose(&stacks.innermost(stack.node));
-        OfRuntime(
-            leaked.filter_map(|stack| Some((stack.node, (purpose(stack)?, stack.leaked.bytes)))).collect(),
-        )
+        let purposes = runtime::Purposes::new(stacks.names());
+        let of = |stack: &Stack| Some((stack.node, (purposes.of(stack.node)?, stack.leaked.bytes)));
+        OfRuntime(leaked.filter_map(of).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {

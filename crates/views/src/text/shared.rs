@@ -3,7 +3,7 @@
 //! meet again. What only some go through is a part of the entry, and has its share.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use heapscribe_analyze::answer::NodeId;
 
@@ -87,6 +87,8 @@ fn path(mut at: Places, functions: &mut Functions<'_>) -> (Vec<Line>, Places) {
 
 /// A line for places in one function: what of the place is the same for all.
 fn line(places: impl Iterator<Item = At>, is_recursive: bool, functions: &Functions<'_>) -> Line {
+    let mut seen = HashSet::new();
+    let places = places.filter(|place| seen.insert(functions.place(*place)));
     let mut frames = places.map(|place| functions.frame(place));
     let first = frames.next().unwrap_or_default();
     let line = Line::of_all(first, is_recursive);

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
 
-use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::answer::{Frame, NodeId};
 
 use super::functions::{At, Functions};
 use super::layout::{Line, folded};
@@ -26,8 +26,6 @@ const PARTS_SHOWN: usize = 4;
 const BETWEEN: &str = " < ";
 /// Columns of a caller's line that its path may not have.
 const CALLER_INDENT: usize = 30;
-/// Frames that are enough to know which library a block is of.
-const INNERMOST: usize = 64;
 /// The width of a line where nobody says how wide the terminal is.
 pub const WIDTH: usize = 80;
 
@@ -71,9 +69,9 @@ impl<'a> StackPrinter<'a> {
         name.clone_into(&mut self.list);
     }
 
-    /// The innermost frames of a stack.
-    pub(super) fn innermost(&self, stack: NodeId) -> Vec<NamedFrame> {
-        self.names.innermost(stack, INNERMOST)
+    /// The names of all stacks.
+    pub(super) fn names(&self) -> &'a NamedStacks<'a> {
+        self.names
     }
 
     /// Stacks with the same own caller together, the largest figure first.
@@ -162,13 +160,21 @@ impl<'a> StackPrinter<'a> {
 
     /// Where in the own caller, and through what it asks for memory, the place with most first.
     fn places(&mut self, of: &Merged) -> Vec<Place> {
-        let mut places: HashMap<(String, Option<String>), Place> = HashMap::new();
+        // First by where they are in the code, as thousands of stacks have a few names.
+        let mut parts: HashMap<_, (OwnCaller, Part)> = HashMap::new();
         for (stack, figure) in &of.parts {
             let own = self.own.of(*stack);
-            let key = (self.line_of(own), self.callee_of(*stack, own));
+            let at = self.functions.place(At { node: own.node, line: own.line });
+            let (_, part) =
+                parts.entry((at, self.callee_frame(*stack, own))).or_insert((own, Part::default()));
+            part.add(Part { figure: *figure, stacks: 1, stack: *stack });
+        }
+        let mut places: HashMap<(String, Option<String>), Place> = HashMap::new();
+        for ((_, callee), (own, part)) in parts {
+            let key = (self.line_of(own), self.callee_of(callee, own));
             let place = places.entry(key.clone()).or_default();
             (place.line, place.through) = key;
-            place.part.add(Part { figure: *figure, stacks: 1, stack: *stack });
+            place.part.add(part);
         }
         let mut places: Vec<Place> = places.into_values().collect();
         places.sort_by_key(|place| (Reverse(place.part.figure), place.part.stack));
@@ -179,15 +185,17 @@ impl<'a> StackPrinter<'a> {
         self.frames_of(own.node).get(own.line).map_or_else(String::new, Line::short_place)
     }
 
+    /// The frame that an own caller called, if it is not inlined.
+    fn callee_frame(&self, stack: NodeId, own: OwnCaller) -> Option<Frame> {
+        let inside = self.names.tree().frames(stack).take_while(|(node, _)| *node != own.node);
+        inside.last().map(|(_, frame)| *frame).filter(|_| own.line == 0)
+    }
+
     /// What an own caller called.
-    fn callee_of(&self, stack: NodeId, own: OwnCaller) -> Option<String> {
+    fn callee_of(&self, callee: Option<Frame>, own: OwnCaller) -> Option<String> {
         let frame = match own.line.checked_sub(1) {
             Some(inlined) => self.frames_of(own.node).into_iter().nth(inlined),
-            None => {
-                let tree = self.names.tree();
-                let inside = tree.frames(stack).take_while(|(node, _)| *node != own.node).last();
-                inside.and_then(|(node, _)| self.frames_of(node).pop())
-            }
+            None => callee.and_then(|frame| self.names.lines_of(&frame).pop()),
         };
         frame?.function.map(|function| shown(&function))
     }

@@ -12,9 +12,6 @@ use super::who::Who;
 use crate::own::{Folded, OwnCallers};
 use crate::runtime;
 
-/// Frames that are enough to know which library a block is of.
-const INNERMOST: usize = 64;
-
 /// Why blocks may stay until the end, in reports and where suppressions accept them.
 const KEPT: &str = "that runtime libraries keep on purpose";
 const SUPPRESSED: &str = "that suppressions accept";
@@ -44,7 +41,8 @@ pub(super) fn kept_on_purpose<'a>(
     names: &NamedStacks<'_>,
 ) -> BTreeSet<NodeId> {
     let left = stacks.filter(|stack| stack.leaked.blocks > 0).map(|stack| stack.node);
-    left.filter(|node| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some()).collect()
+    let purposes = runtime::Purposes::new(names);
+    left.filter(|node| purposes.of(*node).is_some()).collect()
 }
 
 /// The same, where other blocks may be left at the end than those of runtime libraries.
