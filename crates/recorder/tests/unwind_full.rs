@@ -117,7 +117,11 @@ fn check(name: &CStr, n: c_int, at_least: usize) {
 fn check_usual(name: &CStr, n: c_int, end: End) {
     for report in call_all("stacks.c", name, n) {
         assert_eq!(report.walk, report.packed, "{name:?}");
-        assert_eq!(report.walk.0.end, end);
+        // Below a frame without a table nothing more is where its rbp is 0; a fiber's first is its maker's, who may have
+        // none (this test in a release build).
+        let bp = report.full_steps.0.last().map(|(outermost, _)| outermost.bp);
+        let end = if end == End::NoInfo && bp == Some(0) { End::Complete } else { end };
+        assert_eq!(report.walk.0.end, end, "{name:?}");
         assert_eq!(report.full_steps, report.packed_steps);
         assert_eq!(report.full_steps.0.len(), report.walk.1.len());
     }
