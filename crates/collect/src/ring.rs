@@ -32,8 +32,8 @@ const INDEX_ENTRY_BYTES: u64 = 96;
 pub(crate) struct Ring {
     dir: PathBuf,
     limits: Limits,
-    /// Whether there was less room on the disk.
-    is_disk_full: bool,
+    /// Whether it has less room than it was given: on the disk, or as files may not be so large.
+    is_short_of_room: bool,
     /// What took the room of events that it has evicted.
     crowded: Option<CrowdedRing>,
     session_bytes: u64,
@@ -63,6 +63,8 @@ struct Image {
     has_ended: bool,
     /// Chunks of it that are retained.
     chunks: u64,
+    /// Bytes of events of others that were evicted since the last of its own, after its end.
+    passed_bytes: u64,
     evicted: Evicted,
     /// What is known of it beside the sums over its events, when it has ended.
     figures: EndedImages,
@@ -213,7 +215,7 @@ impl Ring {
             match write(self) {
                 Err(e) if e.kind() == io::ErrorKind::StorageFull && self.segments.len() > 1 => {
                     self.limits.bytes = self.limits.bytes.min(self.bytes());
-                    self.is_disk_full = true;
+                    self.is_short_of_room = true;
                     self.evict(1)?;
                 }
                 outcome => return outcome,
@@ -289,12 +291,7 @@ impl Ring {
             let last = self.evicted_unfreed.entry(*thread).or_default();
             *last = (*sequence).max(*last);
         }
-        let needed = |process: &u32, image: &Image| {
-            !image.has_ended || image.chunks > 0 || self.pending.contains_key(process)
-        };
-        let (retained, over): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
-        self.images = retained;
+        let over = self.over(&going);
         for image in over.values() {
             self.evicted_images.merge(&image.as_evicted());
         }
@@ -306,6 +303,30 @@ impl Ring {
         going.iter().for_each(|segment| drop(fs::remove_file(file(&self.dir, EVENTS, segment.number))));
         // On a full disk there is room for the count only now.
         if counted.is_err() { self.write_past(first) } else { counted }
+    }
+
+    /// Takes out the images that go with these files: those that have ended, of which there are no events any more. The
+    /// largest one stays until so many events of others were evicted after it as a file has, and others as long as they are
+    /// small together: what they never freed has stacks only as long as they are there. (A ring of 16 MiB evicted the one
+    /// process that was recorded, with 9 MiB of stacks, at its end, and kept nothing but its sums.)
+    fn over(&mut self, going: &[Segment]) -> BTreeMap<u32, Image> {
+        let most_bytes = self.file_bytes();
+        let mut over: Vec<(u64, u64, u32)> = Vec::new();
+        for (process, image) in &mut self.images {
+            if image.has_ended && image.chunks == 0 && !self.pending.contains_key(process) {
+                let of_others = going.iter().filter(|segment| !segment.holds.contains_key(process));
+                image.passed_bytes += of_others.map(|segment| segment.bytes).sum::<u64>();
+                over.push((image.bytes, image.passed_bytes, *process));
+            }
+        }
+        over.sort_unstable();
+        let (mut bytes, largest) = (0, over.last().copied());
+        over.retain(|image| {
+            let (image_bytes, passed_bytes, _) = *image;
+            bytes += image_bytes;
+            passed_bytes >= most_bytes || bytes > most_bytes && Some(*image) != largest
+        });
+        over.into_iter().filter_map(|(_, _, process)| self.images.remove_entry(&process)).collect()
     }
 
     /// Counts all that was evicted, files of events below `first` among it, in a new file that replaces the
@@ -337,7 +358,7 @@ impl Ring {
 
     /// What has left little room for events; `None` where a larger ring would have been of no use.
     pub(crate) fn crowded(&self) -> Option<CrowdedRing> {
-        self.crowded.filter(|_| !self.is_disk_full)
+        self.crowded.filter(|_| !self.is_short_of_room)
     }
 
     /// Where it lies.

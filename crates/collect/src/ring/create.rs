@@ -34,13 +34,14 @@ impl Ring {
     /// may not be larger than files may be.
     fn create(dir: &Path, limits: Limits, start: &[u8]) -> io::Result<Ring> {
         let file_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        let is_short_of_room = file_bytes < limits.bytes;
         let limits = Limits { bytes: limits.bytes.min(file_bytes), ..limits };
         DirBuilder::new().mode(0o700).create(dir)?;
         fs::write(dir.join(SESSION), start)?;
         Ok(Ring {
             dir: dir.to_owned(),
             limits,
-            is_disk_full: false,
+            is_short_of_room,
             crowded: None,
             session_bytes: start.len() as u64,
             past_bytes: 0,

@@ -14,9 +14,9 @@ impl CrowdedRing {
         (4 * definitions_bytes >= ring_bytes).then_some(CrowdedRing { definitions_bytes })
     }
 
-    /// A ring of which that takes a quarter at most.
+    /// A ring of which that takes half at most, with what it needs twice.
     pub fn enough_bytes(self) -> u64 {
-        (8 * self.definitions_bytes).next_power_of_two().max(2 << 20)
+        (4 * self.definitions_bytes).next_power_of_two().max(2 << 20)
     }
 }
 
@@ -25,8 +25,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_that_is_large_enough_has_three_quarters_for_events() {
-        for (definitions_bytes, expected) in [(1, 2 << 20), (262_144, 2 << 20), (5_000_000, 64 << 20)] {
+    fn a_ring_that_is_large_enough_has_half_for_events() {
+        for (definitions_bytes, expected) in [(1, 2 << 20), (262_144, 2 << 20), (5_000_000, 32 << 20)] {
             assert_eq!(CrowdedRing { definitions_bytes }.enough_bytes(), expected);
         }
     }

