@@ -319,12 +319,5 @@ pub(crate) struct Merged {
     pub(crate) parts: Vec<(NodeId, u64)>,
 }
 
-impl Merged {
-    /// The stacks alone.
-    pub(crate) fn stacks(&self) -> Vec<NodeId> {
-        self.parts.iter().map(|(stack, _)| *stack).collect()
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests;

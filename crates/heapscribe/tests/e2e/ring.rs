@@ -379,3 +379,17 @@ fn the_only_process_is_not_evicted_at_its_end() {
         assert!(!report.json["stacks"].to_string().contains("[stack not in the trace]"), "{paths} {ring}");
     }
 }
+
+/// What is live at the end is in a table, of samples too: `check` was undecided on leaks as soon as an event was evicted.
+#[test]
+fn a_sampled_ring_knows_its_leaks() {
+    let place = Place::new();
+    let run = worker(&place, "400000", &["--ring", "1MiB", "--sample", "256"]);
+    assert_eq!(run.recorded().code, 0);
+    assert!(evicted(&Report::of(&run.trace()), "events") > 0);
+    for (rule, code) in [("--max-leaked=1GiB", 0), ("--max-leaked=0", 4), ("--max-peak=1GiB", 3)] {
+        let rules = [rule, "--count-runtime"];
+        let ended = heapscribe().arg("check").arg(run.trace()).args(rules).output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{rule}: {}", String::from_utf8_lossy(&ended.stdout));
+    }
+}

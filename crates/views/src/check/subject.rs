@@ -87,6 +87,8 @@ pub struct Subject {
     pub causes: Vec<String>,
     /// What a ring evicted.
     pub evicted: Option<String>,
+    /// The same among the causes, of a ring.
+    pub of_ring: Option<String>,
     /// How many events are missing.
     pub lost: Option<String>,
     /// For how long nothing was recorded.
@@ -247,6 +249,7 @@ impl Subject {
             lost: (lost > 0).then(|| format!("{} missing", are(lost))),
             off: missing.off(),
             evicted: of_ring.clone().or_else(|| missing.before()),
+            of_ring,
             // That events are missing is said already, and what a figure is made of them, too.
             problems: if causes.is_empty() { answer.problems.clone() } else { Vec::new() },
             ..self
@@ -269,6 +272,11 @@ impl Subject {
                 self.problems.clone()
             }
             Limited::Peak | Limited::Temporary | Limited::TemporaryPart => with(&self.causes),
+            // What is live at the end is in a table, of samples too: no event is needed for it.
+            _ if limited.is_of_leaks() && self.is_sampled => {
+                let others = self.causes.iter().filter(|cause| Some(*cause) != self.of_ring.as_ref());
+                others.chain(&self.problems).cloned().collect()
+            }
             _ if limited.is_of_leaks() => with(&self.causes),
             // Resident memory is sampled in every mode.
             Limited::Rss => self.lost.iter().chain(&self.evicted).chain(&self.problems).cloned().collect(),

@@ -176,11 +176,8 @@ impl Brief<'_> {
         }
         let part = if answer.bounds.is_some() { " (of what was recorded)" } else { "" };
         heading(out, &format!("{title}{part}, by the first function of the program's own code"))?;
-        let rows: Vec<(&Merged, Who)> = merged
-            .iter()
-            .take(self.report.top)
-            .map(|of| (of, Who::of_all(&of.stacks(), &mut own, names)))
-            .collect();
+        let rows: Vec<(&Merged, Who)> =
+            merged.iter().take(self.report.top).map(|of| (of, Who::of_all(of, &mut own, names))).collect();
         let is_in_no_file = rows.iter().any(|(_, who)| who.name == NO_FILE);
         for text in thin(&own).into_iter().chain(is_in_no_file.then(|| OF_JIT.to_owned())) {
             wrapped(&text, self.report.width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;

@@ -8,8 +8,8 @@ use heapscribe_symbols::NamedStacks;
 
 use super::remedy::remedy;
 use super::summary::{Facts, leak_bounds, summary};
-use super::who::Who;
-use crate::own::{Folded, OwnCallers};
+use super::who::{Who, through_most};
+use crate::own::{Folded, Merged, OwnCallers};
 use crate::runtime;
 
 /// Why blocks may stay until the end, in reports and where suppressions accept them.
@@ -75,14 +75,25 @@ fn described(
     (trace, accepted): (&str, &str),
     own: &mut OwnCallers<'_>,
 ) -> Described {
-    let culprits: Vec<(Culprit, Who)> =
-        finding.culprits.iter().map(|culprit| (*culprit, Who::of(culprit.node, own, names))).collect();
+    let leaks = if finding.kind == Kind::Leak { leaks(answer, own) } else { Vec::new() };
+    let who = |culprit: &Culprit| {
+        let of = leaks.iter().find(|of| of.parts.iter().any(|(node, _)| *node == culprit.node));
+        let most = of.and_then(|of| through_most(of, own, names)).unwrap_or(culprit.node);
+        (Culprit { node: most, ..*culprit }, Who::of(most, own, names))
+    };
+    let culprits: Vec<(Culprit, Who)> = finding.culprits.iter().map(who).collect();
     let first = culprits.first().map_or_else(|| "the program".to_owned(), |(_, who)| who.in_sentence());
     let other = |node: NodeId, own: &mut OwnCallers<'_>| Who::of(node, own, names).in_sentence();
     let facts = Facts { answer, who: &first, accepted };
     let sentence = summary(&finding, &facts, |node| other(node, own));
     let remedy = remedy(&finding, &facts, trace);
     Described { summary: format!("{sentence}{}.", losses(&finding, answer)), remedy, culprits, finding }
+}
+
+/// Stacks of what was never freed, by their own callers.
+fn leaks(answer: &Answer, own: &mut OwnCallers<'_>) -> Vec<Merged> {
+    let left = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
+    own.merge(left.map(|stack| (stack.node, stack.leaked.bytes)))
 }
 
 /// Which stacks have the same own caller.

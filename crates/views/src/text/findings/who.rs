@@ -1,11 +1,13 @@
 //! Whom a finding is about: the own caller of a stack, and its callers.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 
-use crate::own::{OwnCallers, is_nameless, shown_name};
+use crate::own::{Merged, OwnCallers, is_nameless, shown_name};
+use crate::text::functions::{At, Functions};
 
 /// Names of callers, at most.
 const CALLERS: usize = 6;
@@ -46,13 +48,13 @@ impl Who {
         Who { name, place, callers, frame, is_of_libraries: caller.is_of_libraries }
     }
 
-    /// Of several stacks with the same own caller, the one with most first: of blocks of several lines the first is named,
-    /// and how many there are more.
-    pub(crate) fn of_all(stacks: &[NodeId], own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Who {
-        let Some((first, others)) = stacks.split_first() else { return Who::default() };
-        let mut who = Who::of(*first, own, names);
+    /// Of several stacks with the same own caller, the one with most first: named are the callers that most comes through,
+    /// and of blocks of several lines the first and how many there are more.
+    pub(crate) fn of_all(of: &Merged, own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Who {
+        let Some(stack) = through_most(of, own, names) else { return Who::default() };
+        let mut who = Who::of(stack, own, names);
         let (mut seen, mut lines) = (HashSet::new(), HashSet::new());
-        for other in others {
+        for (other, _) in &of.parts {
             let caller = own.of(*other);
             let Some((_, frame)) = names.tree().frames(caller.node).next() else { continue };
             if seen.insert((*frame, caller.line)) {
@@ -91,6 +93,20 @@ impl Who {
         }
         fitted(line, columns)
     }
+}
+
+/// The largest stack of those that come to the own caller from the function that most comes from. (A program whose `work`
+/// was called by a loop once, and 3,000 times by a recursion with seven times as much, was said to be that of the loop.)
+pub(super) fn through_most(of: &Merged, own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Option<NodeId> {
+    let mut functions = Functions::new(names);
+    let mut callers: HashMap<Option<u32>, (u64, NodeId)> = HashMap::new();
+    for (stack, figure) in &of.parts {
+        let own = own.of(*stack);
+        let outside = functions.outside(At { node: own.node, line: own.line });
+        let (sum, _) = callers.entry(functions.at(outside)).or_insert((0, *stack));
+        *sum = sum.saturating_add(*figure);
+    }
+    callers.into_values().max_by_key(|(sum, stack)| (*sum, Reverse(*stack))).map(|(_, stack)| stack)
 }
 
 /// A line in so many columns; of a place in a module the module is cut, and not the offset.
@@ -134,7 +150,9 @@ mod tests {
             let stacks: Vec<NodeId> = (1..=lines.len() as u32).map(NodeId).collect();
             let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
             let mut own = OwnCallers::folding(&names, &Folded::default());
-            assert_eq!(Who::of_all(&stacks, &mut own, &names).line(80), expected);
+            let parts = stacks.iter().map(|stack| (*stack, 1)).collect();
+            let all = Merged { figure: stacks.len() as u64, parts };
+            assert_eq!(Who::of_all(&all, &mut own, &names).line(80), expected);
         };
         check(&[6], "main at two.c:6");
         check(&[6, 6], "main at two.c:6");
@@ -156,5 +174,24 @@ mod tests {
         ] {
             assert_eq!(fitted(line.to_owned(), columns), expected);
         }
+    }
+
+    /// A stranger's `work` had 41,200 bytes from a loop, of one stack, and 300,000 from a recursion, 100 of each call.
+    #[test]
+    fn callers_are_those_that_most_comes_through() {
+        let (tree, stacks) = crate::own::tests::tree(&[
+            &["work", "step", "main"],
+            &["work", "rec", "main"],
+            &["work", "rec", "rec", "main"],
+            &["work", "rec", "rec", "rec", "main"],
+        ]);
+        let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+        let mut own = OwnCallers::folding(&names, &Folded::default());
+        let merged = own.merge(stacks.iter().copied().zip([40, 20, 19, 18]));
+        let who = Who::of_all(&merged[0], &mut own, &names);
+        assert_eq!(
+            (merged.len(), who.name.as_str(), who.callers),
+            (1, "work", vec!["rec".to_owned(), "main".to_owned()])
+        );
     }
 }
