@@ -63,7 +63,9 @@ impl Sink {
         writer.start(info, &mut buffer);
         let target = match ring {
             None => Target::File(create_file(path)?),
-            Some(limits) => Target::Ring(Box::new(Ring::beside(path, limits, &std::mem::take(&mut buffer))?)),
+            Some(limits) => {
+                Target::Ring(Box::new(Ring::create_for(path, limits, &std::mem::take(&mut buffer))?))
+            }
         };
         let buffer_bytes = match &target {
             Target::File(_) => BUFFER_BYTES,

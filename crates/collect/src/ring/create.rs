@@ -15,7 +15,7 @@ use heapscribe_convert::ring::{Limits, SESSION, directory_of};
 
 impl Ring {
     /// A new ring beside a trace that will be made of it.
-    pub(crate) fn beside(trace: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring> {
+    pub(crate) fn create_for(trace: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring> {
         let dir = directory_of(trace);
         Ring::create(&dir, limits, start).map_err(|e| {
             let what = format!("cannot create the ring {}: {e}", dir.display());

@@ -11,6 +11,7 @@ use heapscribe_units::{about, count, counted, percent, percent_cell, short_bytes
 
 use super::findings::{Described, Who, blocks, wrapped};
 use super::fit::fit;
+use super::functions::Functions;
 use super::report::Report;
 use super::stack_list::WIDTH;
 use super::{Out, bounds, chart, estimate, heading, losses, ring, tables};
@@ -176,8 +177,12 @@ impl Brief<'_> {
         }
         let part = if answer.bounds.is_some() { " (of what was recorded)" } else { "" };
         heading(out, &format!("{title}{part}, by the first function of the program's own code"))?;
-        let rows: Vec<(&Merged, Who)> =
-            merged.iter().take(self.report.top).map(|of| (of, Who::of_all(of, &mut own, names))).collect();
+        let mut functions = Functions::new(names);
+        let rows: Vec<(&Merged, Who)> = merged
+            .iter()
+            .take(self.report.top)
+            .map(|of| (of, Who::of_all(of, &mut own, &mut functions, names)))
+            .collect();
         let is_in_no_file = rows.iter().any(|(_, who)| who.name == NO_FILE);
         for text in thin(&own).into_iter().chain(is_in_no_file.then(|| OF_JIT.to_owned())) {
             wrapped(&text, self.report.width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;

@@ -11,6 +11,7 @@ use super::summary::{Facts, leak_bounds, summary};
 use super::who::{Who, through_most};
 use crate::own::{Folded, Merged, OwnCallers};
 use crate::runtime;
+use crate::text::functions::Functions;
 
 /// Why blocks may stay until the end, in reports and where suppressions accept them.
 const KEPT: &str = "that runtime libraries keep on purpose";
@@ -76,9 +77,10 @@ fn described(
     own: &mut OwnCallers<'_>,
 ) -> Described {
     let leaks = if finding.kind == Kind::Leak { leaks(answer, own) } else { Vec::new() };
+    let mut functions = Functions::new(names);
     let who = |culprit: &Culprit| {
         let of = leaks.iter().find(|of| of.parts.iter().any(|(node, _)| *node == culprit.node));
-        let most = of.and_then(|of| through_most(of, own, names)).unwrap_or(culprit.node);
+        let most = of.and_then(|of| through_most(of, own, &mut functions)).unwrap_or(culprit.node);
         (Culprit { node: most, ..*culprit }, Who::of(most, own, names))
     };
     let culprits: Vec<(Culprit, Who)> = finding.culprits.iter().map(who).collect();

@@ -50,8 +50,13 @@ impl Who {
 
     /// Of several stacks with the same own caller, the one with most first: named are the callers that most comes through,
     /// and of blocks of several lines the first and how many there are more.
-    pub(crate) fn of_all(of: &Merged, own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Who {
-        let Some(stack) = through_most(of, own, names) else { return Who::default() };
+    pub(in crate::text) fn of_all(
+        of: &Merged,
+        own: &mut OwnCallers<'_>,
+        functions: &mut Functions<'_>,
+        names: &NamedStacks<'_>,
+    ) -> Who {
+        let Some(stack) = through_most(of, own, functions) else { return Who::default() };
         let mut who = Who::of(stack, own, names);
         let (mut seen, mut lines) = (HashSet::new(), HashSet::new());
         for (other, _) in &of.parts {
@@ -97,8 +102,11 @@ impl Who {
 
 /// The largest stack of those that come to the own caller from the function that most comes from. (A program whose `work`
 /// was called by a loop once, and 3,000 times by a recursion with seven times as much, was said to be that of the loop.)
-pub(super) fn through_most(of: &Merged, own: &mut OwnCallers<'_>, names: &NamedStacks<'_>) -> Option<NodeId> {
-    let mut functions = Functions::new(names);
+pub(super) fn through_most(
+    of: &Merged,
+    own: &mut OwnCallers<'_>,
+    functions: &mut Functions<'_>,
+) -> Option<NodeId> {
     let mut callers: HashMap<Option<u32>, (u64, NodeId)> = HashMap::new();
     for (stack, figure) in &of.parts {
         let own = own.of(*stack);
@@ -152,7 +160,7 @@ mod tests {
             let mut own = OwnCallers::folding(&names, &Folded::default());
             let parts = stacks.iter().map(|stack| (*stack, 1)).collect();
             let all = Merged { figure: stacks.len() as u64, parts };
-            assert_eq!(Who::of_all(&all, &mut own, &names).line(80), expected);
+            assert_eq!(Who::of_all(&all, &mut own, &mut Functions::new(&names), &names).line(80), expected);
         };
         check(&[6], "main at two.c:6");
         check(&[6, 6], "main at two.c:6");
@@ -188,7 +196,7 @@ mod tests {
         let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
         let mut own = OwnCallers::folding(&names, &Folded::default());
         let merged = own.merge(stacks.iter().copied().zip([40, 20, 19, 18]));
-        let who = Who::of_all(&merged[0], &mut own, &names);
+        let who = Who::of_all(&merged[0], &mut own, &mut Functions::new(&names), &names);
         assert_eq!(
             (merged.len(), who.name.as_str(), who.callers),
             (1, "work", vec!["rec".to_owned(), "main".to_owned()])
