@@ -2,7 +2,7 @@
 
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::Snapshot;
-use heapscribe_formats::Process;
+use heapscribe_formats::{Evicted, Process};
 use heapscribe_units::counted;
 use heapscribe_wire::head::LossReason;
 
@@ -235,6 +235,12 @@ pub fn of_cut(snapshot: &Snapshot) -> Option<String> {
 /// What a table of live blocks lacks since nothing was recorded for a time, in words.
 pub fn of_off(snapshot: &Snapshot) -> Option<String> {
     snapshot.was_off().then(|| "recording was off for a time before".to_owned())
+}
+
+/// That a ring has evicted events, where nothing else says so.
+pub fn of_ring(evicted: &Evicted) -> Option<String> {
+    let words = || format!("{} before the ring begins were evicted", counted(evicted.events, "event"));
+    evicted.is_of_ring().then(words)
 }
 
 /// What a table of live blocks lacks of what happened before it, in words.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use heapscribe_analyze::answer::Answer;
-use heapscribe_views::losses::Missing;
+use heapscribe_views::losses::{Missing, of_ring};
 
 use super::unfinished;
 use crate::{exit, message};
@@ -33,11 +33,11 @@ pub(super) fn hint_at_rest(trace: &Path, is_complete: bool) {
     hint.iter().for_each(|hint| message::hint(hint));
 }
 
-/// The same of an answer whose figures leave out what the program did while recording was off, or before the rest of a
-/// recording, of which nothing else is said there.
+/// The same of an answer whose figures leave out what the program did while recording was off, or before a ring or the
+/// rest of a recording begins, of which nothing else is said there.
 pub(super) fn exit_code_of(trace: &Path, answer: &Answer, is_complete: bool) -> ExitCode {
     let missing = Missing::of(answer);
-    warn(trace, missing.off().into_iter().chain(missing.before()));
+    warn(trace, missing.off().into_iter().chain(missing.before()).chain(of_ring(&answer.evicted)));
     exit_code(trace, &answer.problems, is_complete)
 }
 

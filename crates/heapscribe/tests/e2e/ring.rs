@@ -344,6 +344,9 @@ fn a_ring_full_of_stacks_says_so() {
     let shown = heapscribe().arg("report").arg(run.trace()).arg("--full").output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("None are left: stacks, modules and names took the room"), "{shown}");
+    let hotspots = heapscribe().arg("hotspots").arg(run.trace()).output().unwrap();
+    let warned = String::from_utf8(hotspots.stderr).unwrap();
+    assert!(warned.contains(" events before the ring begins were evicted"), "{warned}");
     // The one that it tells to take has room for a part of the events at least.
     let larger = larger.unwrap_or_else(|| panic!("{}", ended.stderr));
     let run = Run::new(&place, &program).args(["50000"]).options(["--ring", larger]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Place, Run, heapscribe};
+use crate::support::{Place, Report, Run, heapscribe};
 
 /// Records a program, and gives its place with the trace.
 fn recorded(build: impl Fn(&Place) -> PathBuf) -> (Place, PathBuf) {
@@ -36,6 +36,16 @@ fn check(purpose: &str, build: impl Fn(&Place) -> PathBuf) {
     assert!(leaked.contains("runtime libraries keep") && leaked.contains(purpose), "{leaked}");
     assert!(!leaked.contains("   1. "), "the list is empty: {leaked}");
     assert!(!leaked.contains(" old"), "ages are for leaks: {leaked}");
+    let json = Report::of(&trace).json;
+    let kept = &json["kept_by_runtime"];
+    assert_eq!((&kept["blocks"], &kept["bytes"]), (&json["leaked"]["blocks"], &json["leaked"]["bytes"]));
+    let purposes = kept["purposes"].as_array().unwrap();
+    let of_purpose = purposes.iter().find(|of| of["purpose"] == purpose).unwrap_or_else(|| panic!("{kept}"));
+    let stacks = of_purpose["stacks"].as_array().unwrap().iter().map(|id| {
+        let stack = json["stacks"].as_array().unwrap().iter().find(|stack| stack["id"] == *id).unwrap();
+        stack["leaked"]["bytes"].as_u64().unwrap()
+    });
+    assert_eq!(stacks.sum::<u64>(), of_purpose["bytes"].as_u64().unwrap());
 }
 
 #[test]

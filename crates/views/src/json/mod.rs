@@ -17,6 +17,7 @@ pub mod profile;
 pub mod range;
 pub mod report;
 pub mod resident;
+mod runtime;
 pub mod sampling;
 mod timeline;
 pub mod unrecorded;

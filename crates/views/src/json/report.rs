@@ -16,6 +16,7 @@ use super::parts::{
     PeakJson, RestJson, RingJson, StackBoundsJson, TotalsJson,
 };
 use super::resident::ResidentJson;
+use super::runtime::RuntimeJson;
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
 use super::unrecorded::{PeriodJson, UnrecordedJson};
@@ -51,6 +52,8 @@ pub struct Report<'a> {
     rates: Option<Rates>,
     peak: PeakJson,
     leaked: BlocksJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_by_runtime: Option<RuntimeJson>,
     temporary: CountJson,
     dropped: DroppedJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,6 +252,7 @@ impl<'a> Report<'a> {
             rates: (!a.counts_calls).then(|| rates(a)),
             peak: (&a.peak).into(),
             leaked: a.leaked.into(),
+            kept_by_runtime: RuntimeJson::of(a, names),
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             bounds: a.bounds.as_ref().map(Into::into),
