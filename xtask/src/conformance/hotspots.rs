@@ -17,7 +17,7 @@ pub(super) fn check(program: &Path, trace: &Path, dump: &Path) -> Result<(), Str
     let text = String::from_utf8_lossy(&unpack("gzip", dump)?).into_owned();
     let expected = expected(&text);
     let trace = trace.to_str().ok_or("a path that is no text")?;
-    let ran = run(program, &["hotspots", "--top", "99999", trace], LIMIT)?;
+    let ran = run(program, &["hotspots", "--top", "99999", "--callers", "99999", trace], LIMIT)?;
     let ours = shown(&String::from_utf8_lossy(&ran.stdout));
     match expected.iter().zip(&ours).find(|(a, b)| a != b) {
         Some((expected, ours)) => Err(format!("{ours:?}, should be {expected:?}")),
@@ -77,6 +77,10 @@ fn shown(text: &str) -> Shown {
     let (mut shown, mut own) = (Shown::new(), String::new());
     for line in text.lines().skip(1) {
         let Some((part, rest)) = line.trim_start().split_once(" %  ") else { continue };
+        // Not of memtrace's definition.
+        if rest.contains(" called by ") {
+            continue;
+        }
         let caller =
             rest.split_once(" through ").and_then(|(_, rest)| rest.rsplit_once(", ")).map(|(name, _)| name);
         if caller.is_none() {

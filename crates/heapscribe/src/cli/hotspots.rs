@@ -33,6 +33,10 @@ pub(crate) struct HotspotsArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 
+    /// How many callers to show of each function
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub(crate) callers: usize,
+
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
 

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
             || trace.profile.as_ref().is_some_and(Sums::is_estimated),
     };
     let mut out = BufWriter::new(anstream::stdout().lock());
-    text::hotspots::write(&mut out, &hotspots::find(&names, &stacks), args.top, unit)?;
+    text::hotspots::write(&mut out, &hotspots::find(&names, &stacks), (args.top, args.callers), unit)?;
     out.flush()?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }

@@ -60,7 +60,7 @@ fn as_shown(weight: u64, of: &str, is_sampled: bool) -> String {
 
 fn shown(text: &str) -> BTreeMap<(String, Option<String>), String> {
     let (mut shown, mut function) = (BTreeMap::new(), String::new());
-    for line in text.lines().skip(1) {
+    for line in text.lines().skip(1).filter(|line| !line.contains(" called by ")) {
         let caller =
             line.split_once(" through ").map(|(_, rest)| rest.rsplit_once(", ").unwrap().0.to_owned());
         if caller.is_none() {
@@ -75,7 +75,7 @@ fn shown(text: &str) -> BTreeMap<(String, Option<String>), String> {
 fn check(trace: &[u8], of: &str, is_sampled: bool) {
     let place = Place::with_trace(trace);
     place.all(&format!("flame run.hst --merge-processes -o x.folded --metric {of}"));
-    let text = place.all(&format!("hotspots run.hst --metric {of} --top 99")).1;
+    let text = place.all(&format!("hotspots run.hst --metric {of} --top 99 --callers 99")).1;
     let expected = expected(&file(&place.path("x.folded"))).into_iter();
     let expected = expected.map(|(who, weight)| (who, as_shown(weight, of, is_sampled))).collect();
     assert_eq!(shown(&text), expected, "{of}\n{text}");

@@ -110,6 +110,12 @@ impl Functions {
         line.map_or((FunctionId::default(), None), |line| (line.function, line.line))
     }
 
+    /// Who calls the function that a stack allocates in; not itself.
+    pub(super) fn caller(&self, tree: &CallTree, stack: NodeId, function: FunctionId) -> Option<FunctionId> {
+        let mut outwards = tree.frames(stack).flat_map(|(node, _)| self.of_node(node));
+        outwards.find(|of| *of != function)
+    }
+
     /// The name of a function and its source file.
     pub(super) fn name(&self, function: FunctionId) -> (&str, Option<&str>) {
         let (name, file) = &self.names[function.0 as usize];

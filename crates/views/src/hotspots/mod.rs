@@ -10,6 +10,8 @@
 //!   shown:  functions with a share of more than 0.5 %
 //!           callers with "of caller" above 10 % and above 1.2 x share, for more than 0.5 % of the whole
 //! ```
+//! No caller can do so where a function has five sixths of the whole: of that one the functions are named that call it.
+//!
 //! A function that is several times in a stack has its weight once. (memtrace's weighs callers by objects in place of their
 //! samples, and counts a function that allocates below itself twice; its list of functions is ours to the byte.) Memory
 //! grows with stacks, and no stack is unfolded: one walk over the tree of calls sums what lies below each function.
@@ -56,6 +58,9 @@ pub struct Hotspot {
     pub lines: Vec<(u32, u64)>,
     /// Who explains it, heaviest first.
     pub callers: Vec<Caller>,
+    /// Who calls it, and what is allocated in it by that, heaviest first; of a function with so much of the whole that nobody
+    /// can explain it.
+    pub called_by: Vec<(String, u64)>,
 }
 
 /// Finds them among stacks with weights.
@@ -79,19 +84,79 @@ pub fn find(names: &NamedStacks<'_>, stacks: &[(NodeId, u64)]) -> Hotspots {
             is_heavy(caller.weight) && of_caller > OF_CALLER_MIN.max(share * TIMES_SHARE_MIN)
         };
         let (name, file) = functions.name(function);
+        let called_by = match share * TIMES_SHARE_MIN < 1.0 {
+            true => Vec::new(),
+            false => called_by(function, names, &functions, stacks)
+                .filter(|(_, weight)| is_heavy(*weight))
+                .collect(),
+        };
         Hotspot {
             name: name.to_owned(),
             file: file.map(str::to_owned),
             weight,
             lines: heaviest(lines.into_iter().collect(), |(_, weight)| *weight),
             callers: heaviest(below.callers(function, &functions).filter(explains).collect(), |c| c.weight),
+            called_by: heaviest(called_by, |(_, weight)| *weight),
         }
     };
     let all = by_function.into_iter().map(hotspot).collect();
     Hotspots { whole, functions: heaviest(all, |hotspot| hotspot.weight) }
 }
 
+/// Who calls a function that allocates, with what is allocated in it by that.
+fn called_by(
+    function: FunctionId,
+    names: &NamedStacks<'_>,
+    functions: &Functions,
+    stacks: &[(NodeId, u64)],
+) -> impl Iterator<Item = (String, u64)> {
+    let mut callers: BTreeMap<FunctionId, u64> = BTreeMap::new();
+    let of = |stack: NodeId| functions.allocating(names.tree(), stack).0 == function;
+    for (stack, weight) in stacks.iter().filter(|(stack, _)| of(*stack)) {
+        let caller = functions.caller(names.tree(), *stack, function);
+        caller.into_iter().for_each(|caller| *callers.entry(caller).or_default() += weight);
+    }
+    callers.into_iter().map(|(caller, weight)| (functions.name(caller).0.to_owned(), weight))
+}
+
 fn heaviest<T>(mut all: Vec<T>, weight: impl Fn(&T) -> u64) -> Vec<T> {
     all.sort_by_key(|one| std::cmp::Reverse(weight(one)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::answer::{CallTree, Frame, Module, Node};
+    use heapscribe_symbols::Resolver;
+
+    use super::*;
+
+    /// `malloc`'s wrapper of a program: no caller can have 1.2 times all of it, and a stranger looked in vain for who calls it.
+    #[test]
+    fn who_calls_a_function_that_allocates_nearly_all_is_named() {
+        let mut tree = CallTree::default();
+        tree.modules.push(Module { path: b"/home/me/app".to_vec(), build_id: Vec::new() });
+        let mut call = |parent: u32, address: u64| {
+            let frame = Frame { module: Some(0), address, ..Frame::default() };
+            tree.nodes.push(Node { parent: NodeId(parent), frame });
+            tree.nodes.len() as u32 - 1
+        };
+        const WRAPPER: u64 = 0x90;
+        let main = call(0, 0x10);
+        let (one, other) = (call(main, 0x20), call(main, 0x30));
+        let by_one = call(one, WRAPPER);
+        let by_other = call(other, WRAPPER);
+        let by_itself = call(by_other, WRAPPER);
+        let stacks =
+            [(by_one, 60), (by_other, 10), (by_itself, 25), (one, 5)].map(|(node, n)| (NodeId(node), n));
+        let names =
+            NamedStacks::look_up(&tree, stacks.iter().map(|(node, _)| *node), &Resolver::new("/nowhere"));
+        let found = find(&names, &stacks);
+        let shown: Vec<_> =
+            found.functions.iter().map(|of| (of.weight, &of.callers[..], of.called_by.len())).collect();
+        assert_eq!(shown, [(95, &[][..], 2), (5, &[][..], 0)]);
+        let callers: Vec<_> =
+            found.functions[0].called_by.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
+        assert_eq!(callers, [("app+0x20", 60), ("app+0x30", 35)]);
+    }
 }

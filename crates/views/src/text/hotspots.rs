@@ -5,7 +5,7 @@ use std::io;
 use crate::hotspots::{Caller, Hotspot, Hotspots};
 use crate::text::{Out, estimate};
 use heapscribe_symbols::shown;
-use heapscribe_units::{about, bytes, percent, percent_cell, short_bytes};
+use heapscribe_units::{about, bytes, counted, percent, percent_cell, short_bytes};
 
 /// Lines of a function that are named.
 const LINES_MAX: usize = 3;
@@ -29,18 +29,27 @@ impl Unit {
     }
 }
 
-/// Writes the heaviest so many.
-pub fn write(out: Out<'_>, found: &Hotspots, top: usize, unit: Unit) -> io::Result<()> {
+/// Writes the heaviest so many, each with so many callers.
+pub fn write(out: Out<'_>, found: &Hotspots, (top, callers): (usize, usize), unit: Unit) -> io::Result<()> {
     let amount = |n: u64| unit.amount(n);
     let estimated = if unit.is_estimated { " (estimated from samples)" } else { "" };
     writeln!(out, "{} in total{estimated}, by the function that allocates", amount(found.whole))?;
     for hotspot in found.functions.iter().take(top) {
         let part = percent_cell(hotspot.weight, found.whole);
         writeln!(out, "{part:>8}  {} in {}{}", amount(hotspot.weight), shown(&hotspot.name), place(hotspot))?;
-        for Caller { name, weight, below } in &hotspot.callers {
+        for Caller { name, weight, below } in hotspot.callers.iter().take(callers) {
             let (part, of) = (percent_cell(*weight, found.whole), percent(*weight, *below));
             let name = shown(name);
             writeln!(out, "{part:>12}  {} through {name}, {of} of what it leads to", amount(*weight))?;
+        }
+        for (name, weight) in hotspot.called_by.iter().take(callers) {
+            let part = percent_cell(*weight, found.whole);
+            writeln!(out, "{part:>12}  {} called by {}", amount(*weight), shown(name))?;
+        }
+        let all = hotspot.callers.len() + hotspot.called_by.len();
+        if all > callers {
+            let more = counted((all - callers) as u64, "more caller");
+            writeln!(out, "{:12}  and {more}: --callers {all} shows all", "")?;
         }
     }
     if found.functions.is_empty() && found.whole != 0 {
