@@ -49,6 +49,12 @@ const PURPOSES: [Purpose; 10] = [
         name: "users and hosts",
         is_it: |frames| {
             is_called_by(frames, ANY, &["nss_database_get", "nss_module_allocate", "nss_action_parse"])
+                || is_called_by(
+                    frames,
+                    ANY,
+                    &["resolv_conf_load", "resolv_conf_attach", "resolv_conf_allocate"],
+                )
+                || is_called_by(frames, ANY, &["resolv_conf_get_current"])
                 || is_called_by(frames, 1, &["getpwuid", "getpwnam", "getgrgid", "getgrnam", "gethostbyname"])
         },
     },

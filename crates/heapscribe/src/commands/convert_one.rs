@@ -6,7 +6,7 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::one_process::{self, OneProcess};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Process;
-use heapscribe_views::losses::{Missing, of_ring};
+use heapscribe_views::losses::Missing;
 
 use super::partial;
 use crate::cli::ConvertArgs;
@@ -19,8 +19,8 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
     if let Some(left_out) = left_out {
         message::note(&left_out);
     }
-    let causes = Missing::of_process(process).causes();
-    partial::warn(&args.trace, causes.into_iter().chain(of_ring(&process.evicted)));
+    partial::warn(&args.trace, Missing::of_process(process).causes());
+    partial::warn_of_ring(&args.trace, &process.evicted);
     Ok(process)
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use heapscribe_analyze::answer::Answer;
+use heapscribe_formats::Evicted;
 use heapscribe_views::losses::{Missing, of_ring};
 
 use super::unfinished;
@@ -37,7 +38,8 @@ pub(super) fn hint_at_rest(trace: &Path, is_complete: bool) {
 /// rest of a recording begins, of which nothing else is said there.
 pub(super) fn exit_code_of(trace: &Path, answer: &Answer, is_complete: bool) -> ExitCode {
     let missing = Missing::of(answer);
-    warn(trace, missing.off().into_iter().chain(missing.before()).chain(of_ring(&answer.evicted)));
+    warn(trace, missing.off().into_iter().chain(missing.before()));
+    warn_of_ring(trace, &answer.evicted);
     exit_code(trace, &answer.problems, is_complete)
 }
 
@@ -46,6 +48,13 @@ pub(super) fn warn(trace: &Path, causes: impl IntoIterator<Item = String>) {
     let causes: Vec<String> = causes.into_iter().collect();
     if !causes.is_empty() {
         message::warning(&format!("{}: not known exactly: {}", trace.display(), causes.join("; ")));
+    }
+}
+
+/// Says what a ring has evicted. Not that figures are not exact: those of what is live are.
+pub(super) fn warn_of_ring(trace: &Path, evicted: &Evicted) {
+    if let Some(evicted) = of_ring(evicted) {
+        message::warning(&format!("{}: {evicted}", trace.display()));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Place, Report, Run, heapscribe};
+use crate::support::{Place, Report, Run, heapscribe, skip};
 
 /// Records a program, and gives its place with the trace.
 fn recorded(build: impl Fn(&Place) -> PathBuf) -> (Place, PathBuf) {
@@ -60,6 +60,15 @@ fn a_trace_that_is_thrown_away_has_no_next_command() {
 #[test]
 fn hello_in_c_leaks_nothing() {
     check("buffers of stdio", |place| place.compile("hello.c"));
+}
+
+/// Names of libc's own functions are in no file without its debug information (libc6-dbg).
+#[test]
+fn a_name_that_is_resolved_leaks_nothing() {
+    if !std::path::Path::new("/usr/lib/debug/.build-id").exists() {
+        return skip(format_args!("libc6-dbg is not there"));
+    }
+    check("users and hosts", |place| place.compile("resolves.c"));
 }
 
 #[test]

@@ -203,3 +203,17 @@ fn read_junit(xml: &str) -> Vec<Case> {
     assert_eq!(names.len(), cases.len(), "{cases:?}");
     cases
 }
+
+/// `check ... | grep -q` ended with 0 or 4, as the pipe was closed before or after what was printed.
+#[test]
+fn a_reader_that_has_seen_enough_changes_no_verdict() {
+    let place = place();
+    for (rule, code) in [("--max-allocations", 4), ("--max-leaked", 0)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let limit = if code == 4 { "0" } else { "1GiB" };
+        let mut check = std::process::Command::new(assert_cmd::cargo::cargo_bin("heapscribe"));
+        check.args(["check", "run.hst", rule, limit]).current_dir(place.path("run.hst").parent().unwrap());
+        assert_eq!(check.stdout(writer).status().unwrap().code(), Some(code), "{rule}");
+    }
+}

@@ -19,6 +19,7 @@
 mod below;
 mod functions;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::answer::NodeId;
@@ -56,7 +57,7 @@ pub struct Hotspot {
     pub weight: u64,
     /// The same by line, heaviest first.
     pub lines: Vec<(u32, u64)>,
-    /// Who explains it, heaviest first.
+    /// Who explains it, heaviest first; of the same weight, who leads least elsewhere.
     pub callers: Vec<Caller>,
     /// Who calls it, and what is allocated in it by that, heaviest first; of a function with so much of the whole that nobody
     /// can explain it.
@@ -95,7 +96,9 @@ pub fn find(names: &NamedStacks<'_>, stacks: &[(NodeId, u64)]) -> Hotspots {
             file: file.map(str::to_owned),
             weight,
             lines: heaviest(lines.into_iter().collect(), |(_, weight)| *weight),
-            callers: heaviest(below.callers(function, &functions).filter(explains).collect(), |c| c.weight),
+            callers: heaviest(below.callers(function, &functions).filter(explains).collect(), |c| {
+                (c.weight, Reverse(c.below))
+            }),
             called_by: heaviest(called_by, |(_, weight)| *weight),
         }
     };
@@ -119,8 +122,8 @@ fn called_by(
     callers.into_iter().map(|(caller, weight)| (functions.name(caller).0.to_owned(), weight))
 }
 
-fn heaviest<T>(mut all: Vec<T>, weight: impl Fn(&T) -> u64) -> Vec<T> {
-    all.sort_by_key(|one| std::cmp::Reverse(weight(one)));
+fn heaviest<T, K: Ord>(mut all: Vec<T>, weight: impl Fn(&T) -> K) -> Vec<T> {
+    all.sort_by_key(|one| Reverse(weight(one)));
     all
 }
 

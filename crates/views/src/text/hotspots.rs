@@ -49,7 +49,7 @@ pub fn write(out: Out<'_>, found: &Hotspots, (top, callers): (usize, usize), uni
         let all = hotspot.callers.len() + hotspot.called_by.len();
         if all > callers {
             let more = counted((all - callers) as u64, "more caller");
-            writeln!(out, "{:12}  and {more}: --callers {all} shows all", "")?;
+            writeln!(out, "{:12}  and {more}: --callers {all} shows them", "")?;
         }
     }
     if found.functions.is_empty() && found.whole != 0 {
