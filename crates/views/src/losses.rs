@@ -239,9 +239,7 @@ pub fn of_off(snapshot: &Snapshot) -> Option<String> {
 
 /// That a ring has evicted events, where nothing else says so.
 pub fn of_ring(evicted: &Evicted) -> Option<String> {
-    let words = || {
-        format!("the ring has evicted {}; only what is live counts them", counted(evicted.events, "event"))
-    };
+    let words = || format!("the ring has evicted {}", counted(evicted.events, "event"));
     evicted.is_of_ring().then(words)
 }
 

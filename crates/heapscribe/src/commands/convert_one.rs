@@ -20,7 +20,7 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
         message::note(&left_out);
     }
     partial::warn(&args.trace, Missing::of_process(process).causes());
-    partial::warn_of_ring(&args.trace, &process.evicted);
+    partial::warn_of_ring(&args.trace, &process.evicted, ", which are not in what is written");
     Ok(process)
 }
 

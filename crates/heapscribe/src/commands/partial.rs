@@ -39,7 +39,7 @@ pub(super) fn hint_at_rest(trace: &Path, is_complete: bool) {
 pub(super) fn exit_code_of(trace: &Path, answer: &Answer, is_complete: bool) -> ExitCode {
     let missing = Missing::of(answer);
     warn(trace, missing.off().into_iter().chain(missing.before()));
-    warn_of_ring(trace, &answer.evicted);
+    warn_of_ring(trace, &answer.evicted, "; only what is live counts them");
     exit_code(trace, &answer.problems, is_complete)
 }
 
@@ -51,10 +51,10 @@ pub(super) fn warn(trace: &Path, causes: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Says what a ring has evicted. Not that figures are not exact: those of what is live are.
-pub(super) fn warn_of_ring(trace: &Path, evicted: &Evicted) {
+/// Says what a ring has evicted, and what follows. Not that figures are not exact: those of what is live are.
+pub(super) fn warn_of_ring(trace: &Path, evicted: &Evicted, so: &str) {
     if let Some(evicted) = of_ring(evicted) {
-        message::warning(&format!("{}: {evicted}", trace.display()));
+        message::warning(&format!("{}: {evicted}{so}", trace.display()));
     }
 }
 
