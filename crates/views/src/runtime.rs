@@ -5,7 +5,7 @@
 //! A block is the runtime's when it was asked for by a function that is known to keep it, with nothing of the
 //! program between that function and malloc.
 
-use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::answer::{NodeId, Stack};
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 
 /// Blocks for one purpose.
@@ -48,13 +48,16 @@ const PURPOSES: [Purpose; 10] = [
     Purpose {
         name: "users and hosts",
         is_it: |frames| {
-            is_called_by(frames, ANY, &["nss_database_get", "nss_module_allocate", "nss_action_parse"])
-                || is_called_by(
-                    frames,
-                    ANY,
-                    &["resolv_conf_load", "resolv_conf_attach", "resolv_conf_allocate"],
-                )
-                || is_called_by(frames, ANY, &["resolv_conf_get_current"])
+            let keep = [
+                "nss_database_get",
+                "nss_module_allocate",
+                "nss_action_parse",
+                "resolv_conf_get_current",
+                "resolv_conf_load",
+                "resolv_conf_allocate",
+                "resolv_conf_attach",
+            ];
+            is_called_by(frames, ANY, &keep)
                 || is_called_by(frames, 1, &["getpwuid", "getpwnam", "getgrgid", "getgrnam", "gethostbyname"])
         },
     },
@@ -93,6 +96,15 @@ impl<'a> Purposes<'a> {
         let is_libc = first.first().is_some_and(|frame| is_in(frame, &LIBC));
         let is_possible = is_libc || self.has_rust || is_exception_pool(&first);
         is_possible.then(|| purpose(&self.names.innermost(stack, INNERMOST))).flatten()
+    }
+
+    /// Those of some stacks that left blocks for a runtime library, with what it keeps them for.
+    pub(crate) fn kept<'s>(
+        &self,
+        stacks: impl Iterator<Item = &'s Stack>,
+    ) -> impl Iterator<Item = (&'s Stack, usize)> {
+        let left = stacks.filter(|stack| stack.leaked.blocks > 0);
+        left.filter_map(|stack| Some((stack, self.of(stack.node)?)))
     }
 }
 

@@ -31,8 +31,7 @@ impl RuntimeJson {
     pub(crate) fn of(answer: &Answer, names: &NamedStacks<'_>) -> Option<RuntimeJson> {
         let purposes = Purposes::new(names);
         let mut kept = BTreeMap::<usize, PurposeJson>::new();
-        for stack in answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0) {
-            let Some(purpose) = purposes.of(stack.node) else { continue };
+        for (stack, purpose) in purposes.kept(answer.stacks.iter()) {
             let nothing = PurposeJson { purpose: name(purpose), blocks: 0, bytes: 0, stacks: Vec::new() };
             let sum = kept.entry(purpose).or_insert(nothing);
             sum.blocks = sum.blocks.saturating_add(stack.leaked.blocks);

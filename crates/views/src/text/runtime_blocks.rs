@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use heapscribe_analyze::answer::{Answer, NodeId, Stack};
+use heapscribe_analyze::answer::{Answer, NodeId};
 
 use super::stack_list::StackPrinter;
 use crate::own::Merged;
@@ -14,10 +14,9 @@ pub(super) struct OfRuntime(pub(super) BTreeMap<NodeId, (usize, u64)>);
 impl OfRuntime {
     /// Those of an answer.
     pub(super) fn new(answer: &Answer, stacks: &StackPrinter<'_>) -> OfRuntime {
-        let leaked = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
         let purposes = runtime::Purposes::new(stacks.names());
-        let of = |stack: &Stack| Some((stack.node, (purposes.of(stack.node)?, stack.leaked.bytes)));
-        OfRuntime(leaked.filter_map(of).collect())
+        let kept = purposes.kept(answer.stacks.iter());
+        OfRuntime(kept.map(|(stack, purpose)| (stack.node, (purpose, stack.leaked.bytes))).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {

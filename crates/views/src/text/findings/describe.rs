@@ -41,9 +41,7 @@ pub(super) fn kept_on_purpose<'a>(
     stacks: impl Iterator<Item = &'a Stack>,
     names: &NamedStacks<'_>,
 ) -> BTreeSet<NodeId> {
-    let left = stacks.filter(|stack| stack.leaked.blocks > 0).map(|stack| stack.node);
-    let purposes = runtime::Purposes::new(names);
-    left.filter(|node| purposes.of(*node).is_some()).collect()
+    runtime::Purposes::new(names).kept(stacks).map(|(stack, _)| stack.node).collect()
 }
 
 /// The same, where other blocks may be left at the end than those of runtime libraries.
