@@ -112,9 +112,11 @@ fn what_a_killed_recorder_leaves_is_readable() {
     let blocks = || {
         let dump = heapscribe().args(["dump", "--style", "memtrace"]).arg(run.trace()).output().unwrap();
         let text = String::from_utf8_lossy(&dump.stdout).into_owned();
-        // Nothing is printed before the first packet is there.
-        let read = dump.status.success() || text.is_empty();
-        assert!(read, "{}", String::from_utf8_lossy(&dump.stderr));
+        // Nothing is printed before the first packet is there, and a packet that is being written while it
+        // is read is a truncated one (a landing's CI failed of that).
+        let said = String::from_utf8_lossy(&dump.stderr);
+        let truncated = dump.status.code() == Some(3) && said.contains("skipping truncated packet: ");
+        assert!(dump.status.success() || text.is_empty() || truncated, "{said}");
         (1..=5).map(|n| text.matches(&format!("phase_{n}@")).count().min(1)).sum::<usize>()
     };
     phase(1);
