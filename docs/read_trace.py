@@ -584,6 +584,8 @@ def read(data):
             f.text(), f.list()
             counts_calls = not f.ended() and f.varint()
             need(counts_calls in (0, 1), block.at, "unit of time that cannot be")
+            if not f.ended():
+                f.varint()  # by how much times may be early
             levels.processes[block.process] = (ticks, mono, clock, shift)
             levels.is_exact &= not counts_calls
             levels.pair(block.process, ticks, mono)
@@ -662,6 +664,8 @@ def read(data):
             if not f.ended():
                 for _ in range(f.varint()):
                     f.varint(), f.varint()  # what was recorded, and from when on
+            if not f.ended():
+                f.varint()  # from which ticks on times are exact
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
             if not f.ended():  # programs that were not recorded

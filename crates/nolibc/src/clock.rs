@@ -27,15 +27,34 @@ pub fn find(loader: &Loader) {
     }
 }
 
-fn read(clock: i32) -> u64 {
+/// A clock by the kernel's function; `None` where it has none, or that does not know the clock.
+fn read_quickly(clock: i32) -> Option<u64> {
     let function = VDSO.load(Ordering::Relaxed);
     if function == 0 {
-        return sys::clock_ns(clock);
+        return None;
     }
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
     // SAFETY: the vDSO's function of this name has this type; it writes one timespec.
     let failed = unsafe { core::mem::transmute::<usize, ClockGettime>(function)(clock, &raw mut time) } != 0;
-    if failed { sys::clock_ns(clock) } else { time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64 }
+    (!failed).then_some(time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64)
+}
+
+fn read(clock: i32) -> u64 {
+    read_quickly(clock).unwrap_or_else(|| sys::clock_ns(clock))
+}
+
+/// The number of CLOCK_MONOTONIC_COARSE.
+const COARSE: i32 = 6;
+
+/// CLOCK_MONOTONIC_COARSE, ns: what CLOCK_MONOTONIC was when the kernel last counted a step of time. `None` where
+/// reading it would be a system call.
+pub fn coarse_ns() -> Option<u64> {
+    read_quickly(COARSE)
+}
+
+/// The kernel's step of time, ns: 1 to 10 ms.
+pub fn coarse_step_ns() -> u64 {
+    sys::clock_step_ns(COARSE)
 }
 
 /// CLOCK_MONOTONIC, ns.

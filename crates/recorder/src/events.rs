@@ -57,7 +57,7 @@ impl<'a> Reservation<'a> {
         session: &Session,
     ) -> Reservation<'a> {
         let before = thread.last_ticks.get();
-        Reservation { thread, header, payload, before, now: thread.event_ticks(session.ticks()) }
+        Reservation { thread, header, payload, before, now: thread.event_ticks(&session.clock, session.head) }
     }
 
     /// Writes at which rate the blocks of the events that follow were sampled.

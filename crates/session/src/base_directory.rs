@@ -9,7 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use heapscribe_wire::plan::{FILE_NAME, Plan, SESSION_VARIABLE};
+use heapscribe_wire::plan::{
+    FILE_NAME, Plan, SESSION_VARIABLE, SOLE_PROCESS_FILE_BYTES, SOLE_PROCESS_FILE_NAME,
+};
 
 use crate::key::SessionKey;
 use heapscribe_diagnostics as diagnostics;
@@ -111,6 +113,14 @@ impl Base {
         let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
         fs::write(&new, [&plan.to_bytes()[..], rules].concat())
             .and_then(|()| fs::rename(&new, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes the file by which processes know whether they are alone. To be written before a plan that has them read the
+    /// clock seldom.
+    pub fn write_sole_process(&self) -> Result<()> {
+        let path = self.path.join(SOLE_PROCESS_FILE_NAME);
+        fs::write(&path, [0; SOLE_PROCESS_FILE_BYTES])
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

@@ -46,6 +46,7 @@ pub fn process_info(head: &Head<'_>) -> ProcessInfo {
         } else {
             ClockKind::Monotonic
         },
+        early_ns: head.early_ns,
         counts_calls: false,
         clock_shift: head.clock_shift.min(31), // more is no shift of a clock, and no reader takes it
         exe: head.exe.to_vec(),
@@ -72,6 +73,7 @@ pub fn process_end(head: &Head<'_>, records: &[Record]) -> ProcessEnd {
         spilled_bytes: head.spilled_bytes,
         stacks_verified: head.stacks_verified,
         stacks_different: head.stacks_different,
+        exact_from_ticks: head.exact_from_ticks,
         ..ProcessEnd::default()
     }
 }

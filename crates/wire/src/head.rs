@@ -21,7 +21,9 @@
 //!    408  the call that broke a rule of real time, see [`crate::rule_violation`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    464  is locked u32: 1 when a lock for reading is held as long as any process has the head mapped
+//!    468  early ns u32: by how much times of events may be early, where the clock is read seldom; 0 where each reads it
 //!    472  leaving mono ns u64: when `leaving` was set
+//!    480  exact from ticks u64: from when on each event reads the clock, of those of `early ns`; 0 for none yet
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
 //!   8712  programs that were not recorded, see [`crate::unrecorded`]: started by the process, or by children that
@@ -129,9 +131,10 @@ pub struct SharedHead {
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub is_locked: AtomicU32,
-    pub reserved2: AtomicU32,
+    pub early_ns: AtomicU32,
     pub leaving_mono_ns: AtomicU64,
-    pub reserved3: [AtomicU32; 8],
+    pub exact_from_ticks: AtomicU64,
+    pub reserved3: [AtomicU32; 6],
     pub exe_len: AtomicU32,
     pub exe: [u8; NAME_BYTES_MAX],
     pub command_len: AtomicU32,
@@ -160,7 +163,9 @@ const _: () = assert!(HOLD_OFFSET == 392 && offset_of!(SharedHead, threads_witho
 const _: () = assert!(offset_of!(SharedHead, broke) == 408 && PAST_MARK_OFFSET == 428);
 const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
 const _: () = assert!(offset_of!(SharedHead, is_locked) == 464);
+const _: () = assert!(offset_of!(SharedHead, early_ns) == 468);
 const _: () = assert!(offset_of!(SharedHead, leaving_mono_ns) == 472);
+const _: () = assert!(offset_of!(SharedHead, exact_from_ticks) == 480);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
 const _: () = assert!(offset_of!(SharedHead, unrecorded) == 8712);
@@ -197,6 +202,8 @@ pub struct Head<'a> {
     pub pid_namespace: u64,
     pub leaving: Option<Leaving>,
     pub leaving_mono_ns: u64,
+    pub early_ns: u32,
+    pub exact_from_ticks: u64,
     pub is_locked: bool,
     pub drops: [u64; DROP_COUNTERS],
     pub mode: Mode,
@@ -274,6 +281,8 @@ impl<'a> Head<'a> {
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
             leaving: Leaving::from_word(u64_at(offset_of!(SharedHead, leaving))),
             leaving_mono_ns: u64_at(offset_of!(SharedHead, leaving_mono_ns)),
+            early_ns: u32_at(offset_of!(SharedHead, early_ns)),
+            exact_from_ticks: u64_at(offset_of!(SharedHead, exact_from_ticks)),
             is_locked: u32_at(offset_of!(SharedHead, is_locked)) != 0,
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             mode: Mode::from_word(u64_at(MODE_OFFSET)),

@@ -6,7 +6,8 @@
 //!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
 //!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process,
-//!     bit 2 frames of interpreters are not recorded, bit 3 the program's own mappings are recorded
+//!     bit 2 frames of interpreters are not recorded, bit 3 the program's own mappings are recorded,
+//!     bit 4 the clock is read seldom
 //!  68 bytes of rules that follow u32, see [`crate::real_time_rules`]
 //! ```
 
@@ -20,6 +21,12 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRPLAN");
 pub const PLAN_BYTES: usize = 72;
 /// The name of the plan's file in the base directory.
 pub const FILE_NAME: &str = "plan";
+/// The name of the file beside it by which processes know whether they are alone, when the clock is to be read seldom: a
+/// u64, 0 before any has begun, then the first one's pid and, from bit 32 on, the low half of the inode number of its pid
+/// namespace, all bits set once there was another.
+pub const SOLE_PROCESS_FILE_NAME: &str = "sole-process";
+/// Bytes of that file: a page, written by who writes the plan, so that touching it cannot fail.
+pub const SOLE_PROCESS_FILE_BYTES: usize = 4096;
 /// The environment variable that names the base directory.
 pub const SESSION_VARIABLE: &str = "HEAPSCRIBE_SESSION";
 /// The one that is `1` where the program's own mappings are recorded: known to a hook without a session.
@@ -65,6 +72,8 @@ pub struct Plan {
     pub reads_interpreters: bool,
     /// Whether the program's own mappings are recorded.
     pub tracks_mappings: bool,
+    /// Whether a process that is alone and has one thread reads the clock only when the kernel has counted a step of time.
+    pub reads_clock_seldom: bool,
     /// Bytes of rules behind these.
     pub rules_bytes: u32,
 }
@@ -73,6 +82,7 @@ const TIMED: u32 = 1;
 const STOPS: u32 = 2;
 const NATIVE_ONLY: u32 = 4;
 const MAPPINGS: u32 = 8;
+const SELDOM: u32 = 16;
 
 impl Default for Plan {
     fn default() -> Self {
@@ -90,6 +100,7 @@ impl Default for Plan {
             stops: false,
             reads_interpreters: true,
             tracks_mappings: false,
+            reads_clock_seldom: false,
             rules_bytes: 0,
         }
     }
@@ -115,7 +126,8 @@ impl Plan {
         let flags = (u32::from(self.is_timed) * TIMED)
             | (u32::from(self.stops) * STOPS)
             | (u32::from(!self.reads_interpreters) * NATIVE_ONLY)
-            | (u32::from(self.tracks_mappings) * MAPPINGS);
+            | (u32::from(self.tracks_mappings) * MAPPINGS)
+            | (u32::from(self.reads_clock_seldom) * SELDOM);
         out[64..68].copy_from_slice(&flags.to_le_bytes());
         out[68..72].copy_from_slice(&self.rules_bytes.to_le_bytes());
         out
@@ -142,6 +154,7 @@ impl Plan {
             stops: u32_at(64) & STOPS != 0,
             reads_interpreters: u32_at(64) & NATIVE_ONLY == 0,
             tracks_mappings: u32_at(64) & MAPPINGS != 0,
+            reads_clock_seldom: u32_at(64) & SELDOM != 0,
             rules_bytes: u32_at(68),
         })
     }
@@ -167,6 +180,7 @@ mod tests {
             stops: true,
             reads_interpreters: false,
             tracks_mappings: true,
+            reads_clock_seldom: true,
             rules_bytes: 300,
         };
         let mut bytes = plan.to_bytes();

@@ -149,6 +149,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/platform/mapped_file.rs",
     "recorder/src/platform/memory.rs",
     "recorder/src/platform/session_path.rs",
+    "recorder/src/platform/sole_process.rs",
     "recorder/src/platform/thread_pointer.rs",
     "recorder/src/program/heap.rs",
     "recorder/src/program/plain.rs",

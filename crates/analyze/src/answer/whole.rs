@@ -6,6 +6,7 @@ use heapscribe_wire::definitions::Interpreter;
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass, WholePeak};
 use super::annotations::{Mark, Section};
 use super::bounds::FigureBounds;
+use super::early_times::EarlyTimes;
 use super::estimate::Sampling;
 use super::latency::{BrokenRule, CallLatency};
 use super::patterns::{Ascent, Resident};
@@ -53,6 +54,8 @@ pub struct Answer {
     pub duration_ns: u64,
     /// Whether all ns here are calls, the first at 1, as nothing is known of times.
     pub counts_calls: bool,
+    /// Where times are early.
+    pub early_times: Option<EarlyTimes>,
     /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only what is live at a
     /// moment counts it in, and what is known of that begins where all events are there: [`Timeline::begin_ns`].
     pub evicted: Evicted,

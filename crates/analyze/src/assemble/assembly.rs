@@ -26,8 +26,8 @@ use super::sampling::SampleAssembly;
 use super::timeline::timeline;
 use super::totals;
 use crate::answer::{
-    self, AgeRange, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Range, Stack, Thread, Totals,
-    WholePeak,
+    self, AgeRange, Amount, Answer, Dropped, EarlyTimes, Holder, NodeId, Peak, Process, Range, Stack, Thread,
+    Totals, WholePeak,
 };
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
@@ -89,6 +89,8 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.window = evicted::window(&results);
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = results.begin_ns;
+    let early_times = processes.iter().filter_map(|process| process.early_times);
+    assembly.answer.early_times = EarlyTimes::of_any(early_times, begin_ns);
     for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {
         assembly.tree.put_under(options.splits_processes.then_some(number));
         let definitions = assembly.define(history, number);

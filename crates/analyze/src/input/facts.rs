@@ -7,7 +7,7 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::real_time_rules::fits;
 
 use super::clock::Clock;
-use crate::answer::{Ended, Exit, StackCheck};
+use crate::answer::{EarlyTimes, Ended, Exit, StackCheck};
 
 /// The recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -71,6 +71,8 @@ pub struct ProcessFacts {
     pub clock: Clock,
     /// Whether its ns are calls, as nothing is known of times.
     pub counts_calls: bool,
+    /// Where its times are early, on CLOCK_MONOTONIC.
+    pub early_times: Option<EarlyTimes>,
     /// What its recorder dropped, by the number of a `heapscribe_wire::head::LossReason`.
     pub drops: [u64; DROP_COUNTERS],
     /// Peak memory of its recorder, bytes.

@@ -17,7 +17,7 @@ use super::history::{EventsInOrder, History};
 use super::inherited::inherit;
 use super::live_before::{self, LiveBefore};
 use super::samples::ProcessSamples;
-use crate::answer::{Ended, Exit, StackCheck};
+use crate::answer::{EarlyTimes, Ended, Exit, StackCheck};
 
 /// A trace, to be analyzed.
 #[derive(Debug)]
@@ -54,6 +54,10 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
     fn facts(&self, process: &Process, samples: ProcessSamples) -> ProcessFacts {
         let info = process.info.clone().unwrap_or_default();
         let end = process.end.clone().unwrap_or_default();
+        let clock = self.clock(process);
+        let exact_from = Some(end.exact_from_ticks).filter(|&ticks| ticks > 0);
+        let early =
+            EarlyTimes { ns: u64::from(info.early_ns), until_ns: exact_from.map(|ticks| clock.ns(ticks)) };
         ProcessFacts {
             pid: info.pid,
             parent_pid: info.parent_pid,
@@ -64,8 +68,9 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             ended: ended(end.how),
             is_unfinished: process.end.is_none(),
             gap_at: self.trace.gap_at,
-            clock: self.clock(process),
+            clock,
             counts_calls: info.counts_calls,
+            early_times: Some(early).filter(|early| early.ns > 0),
             drops: end.drops,
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },

@@ -262,6 +262,7 @@ fn process(about: &About) -> ProcessInfo {
         created_mono_ns: START,
         created_ticks: START,
         clock_shift: 0,
+        early_ns: 0,
         counts_calls: true,
         exe: about.name.clone(),
         command: vec![about.name.clone()],

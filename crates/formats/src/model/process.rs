@@ -44,6 +44,9 @@ pub struct ProcessInfo {
     pub clock_kind: ClockKind,
     /// Right shift that made ticks of the clock's raw values.
     pub clock_shift: u32,
+    /// By how much the times of its events may be early, ns: where the clock is read seldom (`record --clock coarse`), up
+    /// to [`ProcessEnd::exact_from_ticks`]; 0 where each event reads it. The order of its events is exact all the same.
+    pub early_ns: u32,
     /// Whether nothing is known of times: then what is ns everywhere else counts calls, the first of which is
     /// at 1.
     pub counts_calls: bool,
@@ -65,6 +68,7 @@ impl Default for ProcessInfo {
             created_ticks: 0,
             clock_kind: ClockKind::Monotonic,
             clock_shift: MONOTONIC_SHIFT,
+            early_ns: 0,
             counts_calls: false,
             exe: Vec::new(),
             command: Vec::new(),
@@ -134,6 +138,9 @@ pub struct ProcessEnd {
     /// What was recorded of it, from its beginning on; empty unless recording was off for a time. Then there is
     /// no `peak`.
     pub modes: Vec<ModeChange>,
+    /// From when on its times are exact where they were early before, ticks: a second thread or process began; 0 where that
+    /// has not been.
+    pub exact_from_ticks: u64,
     /// What `record` could not save of it, in words; empty when it saved all.
     pub lost_note: String,
 }

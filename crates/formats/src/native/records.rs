@@ -79,7 +79,7 @@ pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
     Some(SessionEnd { ended_mono_ns, exit, drainer, unrecorded })
 }
 
-/// The value of a process's last field when its times count calls.
+/// The value of the field behind a process's command when its times count calls.
 const CALLS: u64 = 1;
 
 pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {
@@ -94,8 +94,11 @@ pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {
     put(out, u64::from(p.clock_shift));
     put_text(out, &p.exe);
     put_list(out, &p.command);
-    if p.counts_calls {
-        put(out, CALLS);
+    if p.counts_calls || p.early_ns > 0 {
+        put(out, if p.counts_calls { CALLS } else { 0 });
+    }
+    if p.early_ns > 0 {
+        put(out, u64::from(p.early_ns));
     }
 }
 
@@ -114,6 +117,7 @@ pub(super) fn get_process(payload: &[u8]) -> Option<ProcessInfo> {
         exe: f.text()?.to_vec(),
         command: f.list()?,
         counts_calls: f.number() == Some(CALLS),
+        early_ns: if f.is_empty() { 0 } else { f.small()? },
     })
 }
 
@@ -149,19 +153,22 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     put(out, end.stacks_verified);
     put(out, end.stacks_different);
     put_broke(out, end.broke.as_ref());
-    if end.modes.is_empty() {
-        let peak = end.peak.iter().flat_map(|peak| [peak.bytes, peak.ticks]);
-        return peak.for_each(|n| put(out, n));
+    let peak = end.peak.as_ref().filter(|_| end.modes.is_empty()).map(|peak| [peak.bytes, peak.ticks]);
+    if end.modes.is_empty() && end.exact_from_ticks == 0 {
+        return peak.iter().flatten().for_each(|n| put(out, *n));
     }
-    // In the place of a peak, which nobody knows who has not seen all blocks.
-    NO_PEAK.iter().for_each(|n| put(out, *n));
+    peak.unwrap_or(NO_PEAK).iter().for_each(|n| put(out, *n));
     put(out, end.modes.len() as u64);
     for change in &end.modes {
         put(out, change.mono_ns);
         put(out, change.mode.to_word());
     }
+    if end.exact_from_ticks > 0 {
+        put(out, end.exact_from_ticks);
+    }
 }
 
+/// In the place of a peak that nobody knows: when not all blocks were seen, at least.
 const NO_PEAK: [u64; 2] = [0, 0];
 
 fn put_broke(out: &mut Vec<u8>, broke: Option<&RuleViolation>) {
@@ -220,11 +227,14 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
         end.peak = Some(OwnPeak { bytes: f.number()?, ticks: f.number()? });
     }
     if !f.is_empty() {
-        end.peak = None;
         for _ in 0..f.number()? {
             let (mono_ns, word) = (f.number()?, f.number()?);
             end.modes.push(ModeChange { mono_ns, mode: Mode::from_word(word) });
         }
+        end.peak = end.peak.filter(|peak| [peak.bytes, peak.ticks] != NO_PEAK && end.modes.is_empty());
+    }
+    if !f.is_empty() {
+        end.exact_from_ticks = f.number()?;
     }
     Some(end)
 }

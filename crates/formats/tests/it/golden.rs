@@ -57,7 +57,8 @@ fn without_later_fields(decoded: &str) -> String {
         .replace(", peak: None", "")
         .replace(", modes: []", "")
         .replace(", unrecorded: Unrecorded { programs: [], others: [] }", "")
-        .replace(", counts_calls: false", "")
+        .replace(", early_ns: 0, counts_calls: false", "")
+        .replace(", exact_from_ticks: 0", "")
         .replace("Cut { reason: 5, parent: StackId(0) }", "Cut { reason: 5 }")
 }
 
@@ -111,6 +112,7 @@ fn write_process(w: &mut Writer, n: u32, clock_kind: ClockKind, out: &mut Vec<u8
         created_ticks: created_mono_ns >> 4,
         clock_kind,
         clock_shift,
+        early_ns: 0,
         counts_calls: false,
         exe: b"/bin/golden".to_vec(),
         command: vec![b"golden".to_vec(), b"--gilt".to_vec()],

@@ -64,7 +64,7 @@ pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::ps::PsArgs;
 pub(crate) use self::range::RangeArgs;
 pub(crate) use self::real_time::reject_conflicts;
-pub(crate) use self::record::{RecordArgs, StartMode, TraceFormat, WhenFull};
+pub(crate) use self::record::{ClockChoice, RecordArgs, StartMode, TraceFormat, WhenFull};
 pub(crate) use self::recover::RecoverArgs;
 pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::report::ReportArgs;

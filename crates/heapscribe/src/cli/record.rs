@@ -85,7 +85,7 @@ pub(crate) struct RecordArgs {
     /// it are started. The sampling rate is the agent's.
     #[arg(long, help_heading = SAMPLING, conflicts_with_all = [
         "output", "force", "format", "embed_symbols", "level", "no_wait", "only_program", "verbose", "sample",
-        "sample_seed", "mode", "no_interpreter_frames", "track_mmap", "when_full", "log_chunks", "spill_limit",
+        "sample_seed", "mode", "clock", "no_interpreter_frames", "track_mmap", "when_full", "log_chunks", "spill_limit",
         "RetentionArgs", "RealTimeArgs", "HeapArgs"])]
     pub(crate) always: bool,
 
@@ -117,6 +117,14 @@ pub(crate) struct RecordArgs {
     /// What to record at first; `heapscribe ctl NAME start` starts a recording that is off
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample", help_heading = SAMPLING)]
     pub(crate) mode: StartMode,
+
+    /// How often the clock is read
+    ///
+    /// `coarse` makes calls cheaper and the trace smaller. Times are then up to a step of the kernel's clock early, 1 to
+    /// 10 ms, and lifetimes as much too long or too short; the order of events, and so every size and count, is exact all
+    /// the same. Once a second thread or process begins, every event reads the clock.
+    #[arg(long, value_enum, default_value_t = ClockChoice::Precise, conflicts_with = "sample", help_heading = SAMPLING)]
+    pub(crate) clock: ClockChoice,
 
     /// Do not record the frames of Python, JavaScript and PHP code, only those of the interpreter
     #[arg(long, help_heading = RUNTIMES)]
@@ -163,6 +171,15 @@ pub(crate) enum StartMode {
     Full,
     /// Nothing
     Off,
+}
+
+/// How often the clock is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ClockChoice {
+    /// By every event
+    Precise,
+    /// Once in each step of the kernel's clock, while there is one process with one thread
+    Coarse,
 }
 
 /// A format that traces are written in.

@@ -13,7 +13,7 @@ use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use super::record_variables::{Runtimes, variables};
 use super::{output, record_always, symbols};
-use crate::cli::{self, RecordArgs, TraceFormat};
+use crate::cli::{self, ClockChoice, RecordArgs, TraceFormat};
 use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
@@ -103,6 +103,9 @@ fn record(args: &RecordArgs, runtimes: &Runtimes, mut preload: Preload, base: &B
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
         return Err(Problem::new(what, "use patterns in --rt-thread, or name fewer sections").into());
     };
+    if args.clock == ClockChoice::Coarse {
+        base.write_sole_process()?;
+    }
     base.write_plan(&plan(args), &rules)?;
     let output = trace_path(args);
     let mut signals = Signals::take()?;
@@ -220,6 +223,7 @@ fn plan(args: &RecordArgs) -> Plan {
         stops: args.real_time.rt_abort,
         reads_interpreters: !args.no_interpreter_frames,
         tracks_mappings: args.track_mmap,
+        reads_clock_seldom: args.clock == ClockChoice::Coarse,
         ..Plan::default()
     }
 }

@@ -44,14 +44,28 @@ fn between(report: &Report, callers: [&str; 3]) -> [String; 3] {
 
 /// A compiler that puts three functions at one address, the names of which it says in this way: `PLACE` is where it is.
 fn at_one_address(command: &str) -> [String; 3] {
+    at_one_address_with(&[], command)
+}
+
+/// The same with options of `record`.
+fn at_one_address_with(options: &[&str], command: &str) -> [String; 3] {
     let place = Place::new();
     place.compile_with("cc", "jit_reused.c", "jit_reused", &["-fno-omit-frame-pointer"]);
     let command = command.replace("PLACE", place.path("").to_str().unwrap());
-    let run = Run::new(&place, "sh").args(["-c", &command]);
+    let run = Run::new(&place, "sh").args(["-c", &command]).options(options);
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let _ = std::fs::remove_file(ended.stdout.trim());
     between(&Report::of(&run.trace()), ["first", "second", "third"])
+}
+
+/// Code that is younger than the time of an event may have run in it all the same, where times are early.
+#[test]
+fn an_event_that_may_be_early_has_the_names_of_its_step() {
+    let of = at_one_address_with(&["--clock", "coarse"], "cd PLACE && exec ./jit_reused dump");
+    for (names, own) in of.iter().zip(["a", "b", "c"]) {
+        assert!(names.split(" | ").any(|name| name == own), "{own} in {of:?}");
+    }
 }
 
 /// The dump says when each was there. `third` runs in a thread of its own, whose events come in another chunk.

@@ -6,6 +6,7 @@ mod api;
 mod bounds;
 mod cargo;
 mod check;
+mod coarse_clock;
 mod corpus;
 mod ctl;
 mod cut_short;

@@ -29,9 +29,9 @@ pub use own_memory::{PAGES_MAX, is_writable, read_own, read_own_pages};
 pub use path::{has_attribute, stat_path, symlink, unlink};
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns,
-    exec_frees_descriptors, exit, file_size_limit, is_readable, parent_pid, pid, pid_namespace,
-    process_exists, readlink, register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists,
-    thread_name, tid, working_directory,
+    clock_step_ns, exec_frees_descriptors, exit, file_size_limit, is_readable, parent_pid, pid,
+    pid_namespace, process_exists, readlink, register_for_barriers, shares_memory_with_parent, sleep_ns,
+    thread_exists, thread_name, tid, working_directory,
 };
 pub use readable::are_readable;
 pub use rights::{euid, gains_no_rights, gid, has_other_rights, uid};

@@ -155,6 +155,14 @@ pub fn clock_ns(clock: i32) -> u64 {
     t[0] * 1_000_000_000 + t[1]
 }
 
+/// By which step a clock goes on (`clock_getres`), ns; 0 for a clock that is not there.
+pub fn clock_step_ns(clock: i32) -> u64 {
+    let mut t = [0u64; 2];
+    // SAFETY: `t` is a struct timespec.
+    let _ = unsafe { call(number::CLOCK_GETRES, [clock as usize, t.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    t[0] * 1_000_000_000 + t[1]
+}
+
 /// A resource limit of this process (the soft one), `u64::MAX` for none.
 fn limit(resource: usize) -> u64 {
     let mut pair = [u64::MAX; 2];

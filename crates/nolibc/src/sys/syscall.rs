@@ -50,6 +50,7 @@ pub(super) mod number {
     pub(in crate::sys) const GETTID: usize = 186;
     pub(in crate::sys) const TGKILL: usize = 234;
     pub(in crate::sys) const CLOCK_GETTIME: usize = 228;
+    pub(in crate::sys) const CLOCK_GETRES: usize = 229;
     pub(in crate::sys) const KCMP: usize = 312;
     pub(in crate::sys) const OPENAT: usize = 257;
     pub(in crate::sys) const MKDIRAT: usize = 258;

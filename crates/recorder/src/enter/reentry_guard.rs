@@ -127,6 +127,7 @@ fn wait(words: &'static Words, session: &'static Session, registers: Registers) 
             return begin(words, registers, InheritedMemory::Emptied);
         };
         if thread.record.begin(&session.head.hold) {
+            session.clock.read_next();
             return Some(Entered { thread, session });
         }
         words.leave();

@@ -30,8 +30,9 @@ pub(super) fn describe(session: &Session, is_child: bool, created: Created) {
     head.parent_pid.store(sys::parent_pid(), Ordering::Relaxed);
     let is_forked = is_child || identity::was_forked();
     head.stage.store(if is_forked { stage::FORKED } else { stage::EXECED }, Ordering::Relaxed);
-    head.clock_kind.store(session.clock as u32, Ordering::Relaxed);
-    head.clock_shift.store(clock::shift(session.clock), Ordering::Relaxed);
+    head.clock_kind.store(session.clock.kind as u32, Ordering::Relaxed);
+    head.clock_shift.store(clock::shift(session.clock.kind), Ordering::Relaxed);
+    head.early_ns.store(u32::try_from(session.clock.early_ns()).unwrap_or(u32::MAX), Ordering::Relaxed);
     head.created_ticks.store(created.ticks, Ordering::Relaxed);
     head.created_mono_ns.store(created.mono_ns, Ordering::Relaxed);
     head.created_real_ns.store(clock::realtime_ns(), Ordering::Relaxed);

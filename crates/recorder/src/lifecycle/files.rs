@@ -23,6 +23,8 @@ use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, windows_of};
+use crate::platform::session_clock::SessionClock;
+use crate::platform::sole_process::SoleProcess;
 use crate::platform::{memory, session_path};
 use crate::state::{Session, Threads};
 
@@ -93,6 +95,7 @@ pub(super) unsafe fn create(
         let steps = memory::alloc_alone(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
         (&*head.at(0).cast::<SharedHead>(), steps)
     };
+    let sole = if plan.reads_clock_seldom { Some(SoleProcess::begin(base)?) } else { None };
     let live = LiveTable::new(live, granule_shift, head).ok_or(Errno::ENOMEM)?;
     head.mode.store(inherited_mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);
@@ -102,7 +105,7 @@ pub(super) unsafe fn create(
         pid: sys::pid(),
         verify_every: plan.verify_every,
         rules: base::read_rules(base, plan)?,
-        clock: plan.clock,
+        clock: SessionClock::new(plan.clock, sole),
         seed: plan.seed,
         was_full: AtomicBool::new(false),
         lock: Lock::default(),

@@ -34,6 +34,9 @@ pub(crate) fn attach(sp: usize, session: &Session) -> Option<&'static Thread> {
 fn begin(thread: &Thread, tid: u32, session: &Session) {
     let number = session.head.threads.fetch_add(1, Ordering::Relaxed) + 1;
     let id = ThreadId(number.min(THREADS_MAX));
+    if number > 1 {
+        session.clock.read_from_now_on(session.head);
+    }
     if number >= THREADS_MAX {
         session.head.count_loss(LossReason::ThreadTable);
     }

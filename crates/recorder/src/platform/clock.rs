@@ -1,7 +1,7 @@
 //! Time on the session's clock.
 #![allow(unsafe_code)]
 
-pub(crate) use heapscribe_nolibc::clock::{find, monotonic_ns, realtime_ns};
+pub(crate) use heapscribe_nolibc::clock::{coarse_ns, coarse_step_ns, find, monotonic_ns, realtime_ns};
 use heapscribe_wire::head::{ClockKind, MONOTONIC_SHIFT, TSC_SHIFT};
 
 /// The raw counter behind the ticks, shifted.

@@ -154,7 +154,7 @@ fn mapped_bytes(file_bytes: usize, number: usize) -> usize {
 }
 
 /// A child must not write its parent's session; a core dump is not to hold it.
-fn keep_to_ourselves(base: *mut u8, len_bytes: usize) -> sys::Result<()> {
+pub(super) fn keep_to_ourselves(base: *mut u8, len_bytes: usize) -> sys::Result<()> {
     // SAFETY: a mapping that was just made and is ours.
     unsafe {
         let _ = sys::advise(base, len_bytes, Advice::DontDump);

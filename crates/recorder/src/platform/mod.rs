@@ -11,5 +11,7 @@ pub(crate) mod mapped_file;
 pub(crate) mod memory;
 pub(crate) mod refusals;
 pub(crate) mod room;
+pub(crate) mod session_clock;
 pub(crate) mod session_path;
+pub(crate) mod sole_process;
 pub(crate) mod thread_pointer;

@@ -79,6 +79,7 @@ pub(crate) fn has_allocated_others(words: &Words) -> bool {
 #[cold]
 fn follow(mode: u64, thread: &Thread, words: &Words, session: &Session) {
     let sampling = &thread.sampling;
+    session.clock.read_next(); // `ctl` has noted when it changed the mode
     let may_leave_early = program::heap().is_some_and(|heap| !heap.may_nest);
     match Mode::from_word(mode) {
         Mode::Full => {

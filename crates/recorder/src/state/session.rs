@@ -3,7 +3,7 @@
 use core::ptr;
 use core::sync::atomic::AtomicBool;
 
-use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, SharedHead};
+use heapscribe_wire::head::{HEAD_FILE_BYTES, SharedHead};
 
 use super::threads::Threads;
 use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
@@ -13,8 +13,8 @@ use crate::interpreter::php::names::PhpFunctions;
 use crate::interpreter::v8::names::V8Functions;
 use crate::live::LiveTable;
 use crate::log::Log;
-use crate::platform::clock;
 use crate::platform::lock::Lock;
+use crate::platform::session_clock::SessionClock;
 
 /// The session of this process.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub(crate) struct Session {
     pub verify_every: u32,
     /// Rules of real time, as the plan has them; empty when no call is to stop the process.
     pub rules: &'static [u8],
-    /// Which clock ticks are on.
-    pub clock: ClockKind,
+    /// Its clock.
+    pub clock: SessionClock,
     /// Makes the samples the same in each run; 0: not.
     pub seed: u64,
     /// Whether every block was recorded at some time.
@@ -67,11 +67,12 @@ impl Session {
     /// The session's time.
     #[inline(always)]
     pub(crate) fn ticks(&self) -> u64 {
-        clock::ticks(self.clock)
+        self.clock.ticks()
     }
 
     /// Calls `visit` for each shared mapping: address and bytes.
     pub(crate) fn for_each_mapping(&self, mut visit: impl FnMut(*mut u8, usize)) {
+        self.clock.for_each_mapping(&mut visit);
         visit(ptr::from_ref(self.head).cast_mut().cast(), HEAD_FILE_BYTES);
         let files = [self.definitions.file(), self.live.file(), self.log.file(), self.threads.file()];
         for file in files {

@@ -7,6 +7,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 
+use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::{RateId, ThreadId};
 use heapscribe_wire::operation::ThreadRecord;
 
@@ -21,6 +22,7 @@ use crate::interpreter::php::chain::PhpFrames;
 use crate::interpreter::v8::frames::JsFrames;
 use crate::live::LiveCache;
 use crate::log::OpenChunk;
+use crate::platform::session_clock::SessionClock;
 use crate::unwind::StackRange;
 
 /// Events of a thread that are not in the log.
@@ -127,8 +129,8 @@ impl Thread {
 
     /// The ticks of an event that happens now: later than any before it on this thread.
     #[inline(always)]
-    pub(crate) fn event_ticks(&self, session_ticks: u64) -> u64 {
-        let now = session_ticks.max(self.last_ticks.get() + 1);
+    pub(crate) fn event_ticks(&self, clock: &SessionClock, head: &SharedHead) -> u64 {
+        let now = clock.event_ticks(self.last_ticks.get(), head);
         self.last_ticks.set(now);
         now
     }

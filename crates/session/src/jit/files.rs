@@ -89,6 +89,8 @@ pub struct Wanted {
     pub lived: Span,
     /// Its clock.
     pub line: TickLine,
+    /// By how much times of its events may be early, ns: code that was made by an event's time may be so much younger.
+    pub early_ns: u32,
 }
 
 impl Wanted {
@@ -111,6 +113,7 @@ impl Wanted {
             lived_real: (began_real_ns, began_real_ns.saturating_add(lived_ns)),
             lived: (began_ns, began_ns.saturating_add(lived_ns)),
             line,
+            early_ns: head.early_ns,
         }
     }
 }
@@ -168,7 +171,11 @@ impl JitFiles {
             self.map(wanted.pid).and_then(|file| bytes(file, wanted)).map(|bytes| perf_map::read(&bytes).0);
         let timed =
             |code: JitCode| Timed { made: growth.grew_to(code.made, wanted.lived), moved_ns: u64::MAX, code };
-        CodeMade { dump, map: map.into_iter().flatten().map(timed).collect() }
+        let mut map: Vec<Timed> = map.into_iter().flatten().map(timed).collect();
+        for code in dump.iter_mut().chain(&mut map) {
+            code.made.0 = code.made.0.saturating_sub(u64::from(wanted.early_ns));
+        }
+        CodeMade { dump, map }
     }
 }
 

@@ -6,6 +6,7 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::profile_sums::Sums;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
 use heapscribe_views::losses::causes;
+use heapscribe_views::text::early_times;
 use heapscribe_views::text::live::live_bounds;
 use heapscribe_views::text::losses;
 use heapscribe_views::text::profile::unknown;
@@ -125,6 +126,7 @@ fn caveats(answer: &Answer) -> Vec<String> {
             "Not every process was seen to its end: what was never freed here may have been freed later.";
         caveats.push(why.to_owned());
     }
+    caveats.extend(early_times::sentence(answer));
     if answer.counts_calls {
         caveats.push("Nothing is known of times: a nanosecond stands for a call.".to_owned());
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::annotations::{self, MarkJson, PoolsJson, SectionJson};
 use super::coverage::GrowthJson;
+use super::early_times::EarlyTimesJson;
 use super::findings::{FindingJson, LongLivedJson};
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
@@ -15,6 +16,7 @@ use super::parts::{
     BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, InterpreterJson, LeakedJson,
     PeakJson, RestJson, RingJson, StackBoundsJson, TotalsJson,
 };
+use super::rates::RatesJson;
 use super::resident::ResidentJson;
 use super::runtime::RuntimeJson;
 use super::sampling::{SamplingJson, StackSamplingJson};
@@ -37,6 +39,8 @@ pub struct Report<'a> {
     duration_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    early_times: Option<EarlyTimesJson>,
     exit: Option<ExitJson>,
     drainer: DrainerJson,
     complete: bool,
@@ -49,7 +53,7 @@ pub struct Report<'a> {
     #[serde(flatten)]
     totals: TotalsJson,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rates: Option<Rates>,
+    rates: Option<RatesJson>,
     peak: PeakJson,
     leaked: BlocksJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,13 +93,6 @@ pub struct Report<'a> {
 enum ExitJson {
     Code(i32),
     Signal(i32),
-}
-
-#[derive(Serialize)]
-struct Rates {
-    calls_per_second: f64,
-    allocations_per_second: f64,
-    bytes_per_second: f64,
 }
 
 #[derive(Serialize)]
@@ -242,6 +239,7 @@ impl<'a> Report<'a> {
             begin_real_ns: a.begin_real_ns,
             duration_ns: a.duration_ns,
             clock: a.counts_calls.then_some("calls"),
+            early_times: a.early_times.map(Into::into),
             exit: a.exit.map(exit),
             drainer: (&a.drainer).into(),
             complete: a.complete,
@@ -249,7 +247,7 @@ impl<'a> Report<'a> {
             ring: RingJson::of_all(a),
             rest: RestJson::of(&a.evicted, a.begin_mono_ns),
             totals: (&a.totals).into(),
-            rates: (!a.counts_calls).then(|| rates(a)),
+            rates: (!a.counts_calls).then(|| a.into()),
             peak: (&a.peak).into(),
             leaked: a.leaked.into(),
             kept_by_runtime: RuntimeJson::of(a, names),
@@ -293,15 +291,6 @@ fn exit(exit: Exit) -> ExitJson {
 }
 
 /// Rates to a tenth: more digits would say more than is known.
-fn rates(a: &Answer) -> Rates {
-    let round = |rate: f64| (rate * 10.0).round() / 10.0;
-    Rates {
-        calls_per_second: round(a.calls_per_second()),
-        allocations_per_second: round(a.allocations_per_second()),
-        bytes_per_second: round(a.allocated_bytes_per_second()),
-    }
-}
-
 fn unresolved(a: &Answer, names: &NamedStacks<'_>) -> Unresolved {
     let unnamed = names.unnamed().into_iter();
     Unresolved {

@@ -9,6 +9,7 @@ pub mod check;
 pub mod correlation;
 mod coverage;
 pub mod diff;
+pub mod early_times;
 pub mod estimate;
 pub mod findings;
 pub mod fit;

@@ -12,8 +12,8 @@ use super::findings::{Described, blocks, wrapped};
 use super::runtime_blocks::OfRuntime;
 use super::stack_list::{StackPrinter, is_worth_showing};
 use super::{
-    Out, annotations, chart, coverage, estimate, heading, heap, hints, latency, long_lived, losses, mappings,
-    real_time, resident, ring, tables,
+    Out, annotations, chart, coverage, early_times, estimate, heading, heap, hints, latency, long_lived,
+    losses, mappings, real_time, resident, ring, tables,
 };
 use crate::check::calls::RuleOutcome;
 use crate::coverage::Explained;
@@ -114,6 +114,9 @@ impl Report<'_> {
             writeln!(out, "This is a part of it: {}.", self.part)?;
         }
         ring::header(out, a)?;
+        if let Some(early) = early_times::sentence(a) {
+            wrapped(&early, self.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
         a.sampling.as_ref().map_or(Ok(()), |sampling| {
             wrapped(&estimate::legend(sampling), self.width, 0)
                 .iter()

@@ -83,6 +83,7 @@ pub(super) fn process_info(pid: u32) -> ProcessInfo {
         created_ticks: 50_000 * u64::from(pid),
         clock_kind: ClockKind::Tsc,
         clock_shift: 5,
+        early_ns: 0,
         counts_calls: false,
         exe: b"/bin/x".to_vec(),
         command: vec![b"x".to_vec(), b"".to_vec(), b"-y\xff".to_vec()],

@@ -66,7 +66,7 @@ fn chunk_info() -> impl Strategy<Value = ChunkInfo> {
 }
 
 fn process() -> impl Strategy<Value = ProcessInfo> {
-    (any::<[u32; 2]>(), any::<[bool; 3]>(), any::<[u64; 4]>(), 0..32u32, text(), words()).prop_map(
+    (any::<[u32; 3]>(), any::<[bool; 3]>(), any::<[u64; 4]>(), 0..32u32, text(), words()).prop_map(
         |(n, b, w, clock_shift, exe, command)| ProcessInfo {
             pid: n[0],
             parent_pid: n[1],
@@ -77,6 +77,7 @@ fn process() -> impl Strategy<Value = ProcessInfo> {
             created_ticks: w[3],
             clock_kind: if b[1] { ClockKind::Tsc } else { ClockKind::Monotonic },
             clock_shift,
+            early_ns: n[2],
             counts_calls: b[2],
             exe,
             command,
@@ -93,17 +94,8 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
     ];
-    (
-        any::<[u64; 5]>(),
-        how,
-        any::<[u64; DROP_COUNTERS]>(),
-        any::<u32>(),
-        ".{0,20}",
-        broke(),
-        own_peak(),
-        modes(),
-    )
-        .prop_map(|(w, how, drops, threads, lost_note, broke, peak, modes)| ProcessEnd {
+    (any::<[u64; 7]>(), how, any::<[u64; DROP_COUNTERS]>(), ".{0,20}", broke(), own_peak(), modes()).prop_map(
+        |(w, how, drops, lost_note, broke, peak, modes)| ProcessEnd {
             ended_mono_ns: w[0],
             own_bytes: w[1],
             spilled_bytes: w[2],
@@ -111,12 +103,14 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
             stacks_different: w[4],
             how,
             drops,
-            threads,
+            threads: w[6] as u32,
             lost_note,
             broke,
             peak: peak.filter(|_| modes.is_empty()),
             modes,
-        })
+            exact_from_ticks: w[5],
+        },
+    )
 }
 
 fn modes() -> impl Strategy<Value = Vec<ModeChange>> {

@@ -16,7 +16,7 @@ fn wanted(uid: u32) -> Wanted {
     head[..8].copy_from_slice(&heapscribe_wire::head::MAGIC.to_le_bytes());
     head[8..12].copy_from_slice(&heapscribe_wire::ABI_VERSION.to_le_bytes());
     let line = TickLine::new(&Head::parse(&head).unwrap(), None, None);
-    Wanted { pid: PID, uid, lived_real: (now_ns, now_ns), lived, line }
+    Wanted { pid: PID, uid, lived_real: (now_ns, now_ns), lived, line, early_ns: 0 }
 }
 
 /// The root of a process that has these files in its /tmp.
@@ -75,6 +75,9 @@ fn a_line_of_a_map_was_written_between_two_looks() {
     let spans: Vec<_> = code.iter().map(|timed| timed.made).collect();
     assert_eq!(names(&code), ["first", "second"]);
     assert_eq!(spans, [(11_000_000_000, 12_000_000_001), (12_000_000_000, 20_000_000_000)]);
+    // An event that seems to be before the code may be after it.
+    let early = files.read(&Wanted { early_ns: 4_000_000, ..wanted(uid) }, &growth).map;
+    assert!(early.iter().zip(&spans).all(|(early, exact)| early.made == (exact.0 - 4_000_000, exact.1)));
 }
 
 /// Of pieces made at these times, in a dump by this clock: spans of what is of the process.
