@@ -137,7 +137,7 @@ impl Image {
         written.objects = objects.written;
         match objects.finish() {
             Ok(finished) => {
-                written.problems.extend(finished.problems);
+                written.problems.extend(finished.problems_of_whole());
                 written.left_out = finished.left_out;
                 (written.bytes, written.is_cut) = (finished.sink.written, finished.sink.is_cut);
             }

@@ -99,8 +99,19 @@ pub struct Finished<W> {
     pub sink: W,
     /// What is not whole, in words.
     pub problems: Vec<String>,
+    /// Frees of blocks whose allocation did not come.
+    pub unmatched_frees: u64,
     /// What the format has no place for, in words.
     pub left_out: Option<String>,
+}
+
+impl<W> Finished<W> {
+    /// What is not whole of a process whose allocations were to come, all of them.
+    pub fn problems_of_whole(&self) -> impl Iterator<Item = String> {
+        let unmatched = Some(self.unmatched_frees).filter(|n| *n > 0);
+        let unmatched = unmatched.map(|n| format!("frees without an allocation in the trace: {n}"));
+        unmatched.into_iter().chain(self.problems.clone())
+    }
 }
 
 impl<W: Write> Objects<W> {
@@ -254,10 +265,6 @@ impl<W: Write> Objects<W> {
             self.reached(u32::from(domain) + 1, i64::MAX)?;
         }
         let mut problems = Vec::new();
-        let unmatched = self.early.unmatched();
-        if unmatched != 0 {
-            problems.push(format!("frees without an allocation in the trace: {unmatched}"));
-        }
         if self.of_pools != 0 {
             let n = self.of_pools;
             problems
@@ -270,8 +277,8 @@ impl<W: Write> Objects<W> {
         if self.lost != 0 {
             problems.push(format!("events missing: {}", self.lost));
         }
-        let left_out = self.left_out.in_words();
-        Ok(Finished { sink: self.writer.finish(&self.locations)?, problems, left_out })
+        let (left_out, unmatched_frees) = (self.left_out.in_words(), self.early.unmatched());
+        Ok(Finished { sink: self.writer.finish(&self.locations)?, problems, unmatched_frees, left_out })
     }
 }
 

@@ -16,14 +16,15 @@ use super::sample_weights::WORD_BYTES;
 use crate::in_order::InOrder;
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;
+use heapscribe_units::counted;
 
 /// What a file is not, in words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Converted {
     /// What is not whole.
     pub problems: Vec<String>,
-    /// What the format has no place for.
-    pub left_out: Option<String>,
+    /// What is not in it as the format has no place for it, or as a ring has evicted the rest of it.
+    pub left_out: Vec<String>,
 }
 
 /// Converts a process of a trace.
@@ -60,8 +61,16 @@ pub fn convert<S: Source, W: Write>(
     problems.extend(order.problems);
     let mut finished = objects.finish()?;
     finished.sink.flush()?;
-    problems.extend(finished.problems);
-    Ok(Converted { problems, left_out: finished.left_out })
+    let begins_late = !process.evicted.is_empty();
+    if begins_late {
+        problems.append(&mut finished.problems);
+    } else {
+        problems.extend(finished.problems_of_whole());
+    }
+    let unmatched = Some(finished.unmatched_frees).filter(|n| begins_late && *n > 0);
+    let unmatched =
+        unmatched.map(|n| format!("left out: {} of blocks from before its first event", counted(n, "free")));
+    Ok(Converted { problems, left_out: unmatched.into_iter().chain(finished.left_out).collect() })
 }
 
 /// The chance of each word to be drawn when samples are this far apart; 1 when every block is recorded.

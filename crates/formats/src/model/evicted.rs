@@ -88,6 +88,12 @@ impl Evicted {
         self.chunks == 0 && self.processes == 0
     }
 
+    /// Blocks, and their bytes, that were live at the last evicted event; `None` for none.
+    pub fn live(&self) -> Option<(u64, u64)> {
+        let blocks = self.allocated_blocks.saturating_sub(self.freed_blocks);
+        (blocks > 0).then(|| (blocks, self.allocated_bytes.saturating_sub(self.freed_bytes)))
+    }
+
     /// Bytes of evicted allocations that were still live at the last evicted event; below 0 only in a damaged
     /// trace.
     pub fn live_bytes(&self) -> i64 {

@@ -54,8 +54,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
                 return Err(lost_before(args).into());
             }
             let made = memtrace::to::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?;
-            let left_out = made.left_out.map(|what| format!("{}: {what}", args.output().display()));
-            left_out.iter().for_each(|what| message::warning(what));
+            let output = args.output().display();
+            made.left_out.iter().for_each(|what| message::warning(&format!("{output}: {what}")));
             made.problems
         }
         (_, ConvertTo::Gotrace) => {

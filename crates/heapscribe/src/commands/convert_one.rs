@@ -6,6 +6,7 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::one_process::{self, OneProcess};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Process;
+use heapscribe_units::{counted, short_bytes};
 use heapscribe_views::losses::Missing;
 
 use super::partial;
@@ -20,7 +21,12 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
         message::note(&left_out);
     }
     partial::warn(&args.trace, Missing::of_process(process).causes());
-    partial::warn_of_ring(&args.trace, &process.evicted, ", which are not in what is written");
+    let live = process.evicted.live();
+    let live = live.map(|(blocks, bytes)| {
+        format!(", nor {} of {} that they left live", counted(blocks, "block"), short_bytes(bytes))
+    });
+    let so = format!(", which are not in what is written{}", live.unwrap_or_default());
+    partial::warn_of_ring(&args.trace, &process.evicted, &so);
     Ok(process)
 }
 

@@ -135,3 +135,28 @@ fn what_a_killed_recorder_leaves_is_readable() {
         until("the phase is over", || steps.join(format!("done{number}")).exists());
     }
 }
+
+/// Whether it began between the malloc and the free of a block was a matter of chance, and so was the exit code.
+#[test]
+fn a_memtrace_file_of_a_ring_says_what_is_not_in_it() {
+    let place = Place::new();
+    let program = place.compile("replaces.c");
+    let run = Run::new(&place, &program).args(["1000000"]).options(["--ring", "1MiB"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let file = place.path("ring.ctf");
+    let made = heapscribe().args(["convert", "--to", "memtrace", "-o"]).arg(&file).arg(run.trace()).output();
+    let made = made.unwrap();
+    let said = String::from_utf8(made.stderr).unwrap();
+    assert_eq!(made.status.code(), Some(0), "{said}");
+    assert!(said.contains(", which are not in what is written, nor 4,09"), "{said}");
+    let frees =
+        said.split("left out: ").nth(1).and_then(|rest| rest.split(" frees of blocks from before").next());
+    let frees: u64 = frees.unwrap_or_else(|| panic!("{said}")).replace(',', "").parse().unwrap();
+    // Nearly all of those were replaced; what the file has is what the ring has.
+    assert!((3_000..=4_096).contains(&frees), "{said}");
+    let (ring, file) = (Report::of(&run.trace()), Report::of(&file));
+    assert_eq!(file.json["allocations"], ring.json["allocations"]);
+    let frees_of = |report: &Report| report.json["frees"].as_u64().unwrap();
+    assert_eq!(frees_of(&file) + frees, frees_of(&ring));
+}
