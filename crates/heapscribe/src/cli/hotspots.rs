@@ -33,8 +33,9 @@ pub(crate) struct HotspotsArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 
-    /// How many callers to show of each function: of those that lead to it 1.2 times as often as the whole program does,
-    /// for more than 0.5 % of the whole; where it has five sixths of the whole, of those that call it
+    /// How many callers to show of each function: of those that lead to it 1.2 times as often as the whole program does, in
+    /// a tenth of what they allocate and for more than 0.5 % of the whole; where it has five sixths of the whole, of those
+    /// that call it
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) callers: usize,
 

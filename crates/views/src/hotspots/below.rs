@@ -18,6 +18,8 @@ use super::functions::{FunctionId, Functions};
 pub struct Caller {
     /// Its name.
     pub name: String,
+    /// Its source file.
+    pub file: Option<String>,
     /// What is allocated in the hotspot below it.
     pub weight: u64,
     /// All that is allocated in it and below it.
@@ -88,10 +90,10 @@ impl Below {
             self.pairs.iter().filter(move |((heavy, caller), _)| *heavy == function && *caller != function);
         let mut of: Vec<_> = of.map(|((_, caller), weight)| (*caller, *weight)).collect();
         of.sort_unstable();
-        of.into_iter().map(|(caller, weight)| Caller {
-            name: functions.name(caller).0.to_owned(),
-            weight,
-            below: self.all[caller.0 as usize],
+        of.into_iter().map(|(caller, weight)| {
+            let (name, file) = functions.name(caller);
+            let (name, file) = (name.to_owned(), file.map(str::to_owned));
+            Caller { name, file, weight, below: self.all[caller.0 as usize] }
         })
     }
 }

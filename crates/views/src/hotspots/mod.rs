@@ -59,9 +59,21 @@ pub struct Hotspot {
     pub lines: Vec<(u32, u64)>,
     /// Who explains it, heaviest first; of the same weight, who leads least elsewhere.
     pub callers: Vec<Caller>,
-    /// Who calls it, and what is allocated in it by that, heaviest first; of a function with so much of the whole that nobody
-    /// can explain it.
-    pub called_by: Vec<(String, u64)>,
+    /// Who calls it, heaviest first; of a function with so much of the whole that nobody can explain it.
+    pub called_by: Vec<DirectCaller>,
+    /// How many others call it, each for too little to be shown, and for how much together.
+    pub called_by_others: (usize, u64),
+}
+
+/// Who calls a function that allocates.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirectCaller {
+    /// Its name.
+    pub name: String,
+    /// Its source file.
+    pub file: Option<String>,
+    /// What is allocated in the function by its calls.
+    pub weight: u64,
 }
 
 /// Finds them among stacks with weights.
@@ -85,11 +97,9 @@ pub fn find(names: &NamedStacks<'_>, stacks: &[(NodeId, u64)]) -> Hotspots {
             is_heavy(caller.weight) && of_caller > OF_CALLER_MIN.max(share * TIMES_SHARE_MIN)
         };
         let (name, file) = functions.name(function);
-        let called_by = match share * TIMES_SHARE_MIN < 1.0 {
-            true => Vec::new(),
-            false => called_by(function, names, &functions, stacks)
-                .filter(|(_, weight)| is_heavy(*weight))
-                .collect(),
+        let (called_by, others): (Vec<_>, Vec<_>) = match share * TIMES_SHARE_MIN < 1.0 {
+            true => Default::default(),
+            false => called_by(function, names, &functions, stacks).partition(|of| is_heavy(of.weight)),
         };
         Hotspot {
             name: name.to_owned(),
@@ -99,7 +109,8 @@ pub fn find(names: &NamedStacks<'_>, stacks: &[(NodeId, u64)]) -> Hotspots {
             callers: heaviest(below.callers(function, &functions).filter(explains).collect(), |c| {
                 (c.weight, Reverse(c.below))
             }),
-            called_by: heaviest(called_by, |(_, weight)| *weight),
+            called_by: heaviest(called_by, |of| of.weight),
+            called_by_others: (others.len(), others.iter().map(|of| of.weight).sum()),
         }
     };
     let all = by_function.into_iter().map(hotspot).collect();
@@ -112,14 +123,17 @@ fn called_by(
     names: &NamedStacks<'_>,
     functions: &Functions,
     stacks: &[(NodeId, u64)],
-) -> impl Iterator<Item = (String, u64)> {
+) -> impl Iterator<Item = DirectCaller> {
     let mut callers: BTreeMap<FunctionId, u64> = BTreeMap::new();
     let of = |stack: NodeId| functions.allocating(names.tree(), stack).0 == function;
     for (stack, weight) in stacks.iter().filter(|(stack, _)| of(*stack)) {
         let caller = functions.caller(names.tree(), *stack, function);
         caller.into_iter().for_each(|caller| *callers.entry(caller).or_default() += weight);
     }
-    callers.into_iter().map(|(caller, weight)| (functions.name(caller).0.to_owned(), weight))
+    callers.into_iter().map(|(caller, weight)| {
+        let (name, file) = functions.name(caller);
+        DirectCaller { name: name.to_owned(), file: file.map(str::to_owned), weight }
+    })
 }
 
 fn heaviest<T, K: Ord>(mut all: Vec<T>, weight: impl Fn(&T) -> K) -> Vec<T> {
@@ -159,7 +173,11 @@ mod tests {
             found.functions.iter().map(|of| (of.weight, &of.callers[..], of.called_by.len())).collect();
         assert_eq!(shown, [(95, &[][..], 2), (5, &[][..], 0)]);
         let callers: Vec<_> =
-            found.functions[0].called_by.iter().map(|(name, weight)| (name.as_str(), *weight)).collect();
+            found.functions[0].called_by.iter().map(|of| (of.name.as_str(), of.weight)).collect();
         assert_eq!(callers, [("app+0x20", 60), ("app+0x30", 35)]);
+        // Of 10,000 times as much by the one the other is not shown by itself.
+        let stacks = [(NodeId(by_one), 600_000), (NodeId(by_other), 60)];
+        let of = &find(&names, &stacks).functions[0];
+        assert_eq!((of.called_by.len(), of.called_by_others), (1, (1, 60)));
     }
 }

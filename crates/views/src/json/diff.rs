@@ -4,7 +4,7 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::diff::{Change, Diff, Part};
 use serde_json::{Value, json};
 
-use super::parts::FrameJson;
+use super::parts::{FrameJson, RingJson};
 use crate::comparison::{Compared, Sides};
 use crate::losses;
 
@@ -35,6 +35,7 @@ fn side(side: &Compared<'_>, whole: &Part) -> Value {
         "estimated": side.is_estimated,
         "complete": side.answer.complete,
         "lost_events": losses::lost_events(side.answer),
+        "ring": RingJson::of_all(side.answer),
         "blocks": side.has_blocks.then_some(whole.amount.blocks),
         "bytes": whole.amount.bytes,
     })

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::hotspots::{Caller, Hotspot, Hotspots};
+use crate::hotspots::{Caller, DirectCaller, Hotspot, Hotspots};
 use crate::text::{Out, estimate};
 use heapscribe_symbols::shown;
 use heapscribe_units::{about, bytes, counted, percent, percent_cell, short_bytes};
@@ -37,14 +37,18 @@ pub fn write(out: Out<'_>, found: &Hotspots, (top, callers): (usize, usize), uni
     for hotspot in found.functions.iter().take(top) {
         let part = percent_cell(hotspot.weight, found.whole);
         writeln!(out, "{part:>8}  {} in {}{}", amount(hotspot.weight), shown(&hotspot.name), place(hotspot))?;
-        for Caller { name, weight, below } in hotspot.callers.iter().take(callers) {
+        for Caller { name, file, weight, below } in hotspot.callers.iter().take(callers) {
             let (part, of) = (percent_cell(*weight, found.whole), percent(*weight, *below));
-            let name = shown(name);
+            let name = distinct(name, file.as_deref(), hotspot);
             writeln!(out, "{part:>12}  {} through {name}, {of} of what it leads to", amount(*weight))?;
         }
-        for (name, weight) in hotspot.called_by.iter().take(callers) {
-            let part = percent_cell(*weight, found.whole);
-            writeln!(out, "{part:>12}  {} called by {}", amount(*weight), shown(name))?;
+        for DirectCaller { name, file, weight } in hotspot.called_by.iter().take(callers) {
+            let (part, name) = (percent_cell(*weight, found.whole), distinct(name, file.as_deref(), hotspot));
+            writeln!(out, "{part:>12}  {} called by {name}", amount(*weight))?;
+        }
+        if let (others @ 1.., weight) = hotspot.called_by_others {
+            let (part, others) = (percent_cell(weight, found.whole), counted(others as u64, "other"));
+            writeln!(out, "{part:>12}  {} called by {others}, at most 0.5 % by each", amount(weight))?;
         }
         let all = hotspot.callers.len() + hotspot.called_by.len();
         if all > callers {
@@ -56,6 +60,16 @@ pub fn write(out: Out<'_>, found: &Hotspots, (top, callers): (usize, usize), uni
         writeln!(out, "No function allocates more than 0.5 % of it.")?;
     }
     Ok(())
+}
+
+/// The name of a caller, with its file where another of the function's callers has the same name.
+fn distinct(name: &str, file: Option<&str>, hotspot: &Hotspot) -> String {
+    let explain = hotspot.callers.iter().map(|of| &of.name);
+    let alike = explain.chain(hotspot.called_by.iter().map(|of| &of.name)).filter(|other| *other == name);
+    match file.filter(|_| alike.count() > 1) {
+        Some(file) => format!("{} ({file})", shown(name)),
+        None => shown(name),
+    }
 }
 
 /// ` (file:line, line)`, as far as it is known.
