@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use heapscribe_analyze::answer::{Amount, NodeId};
+use heapscribe_analyze::answer::{Amount, EarlyTimes, NodeId};
 use heapscribe_convert::ranges::RangeStacks;
 
 /// The figures of a stack in a range, by their places in [`RangeReport::figures`].
@@ -50,6 +50,8 @@ pub struct RangeReport<'a> {
     pub command: String,
     /// How long the recording is, ns.
     pub duration_ns: u64,
+    /// Where its times are early.
+    pub early_times: Option<EarlyTimes>,
     /// What is looked at of it, in words.
     pub part: &'a str,
     /// Whether blocks were sampled, so that figures are estimates.

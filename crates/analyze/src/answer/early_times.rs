@@ -11,7 +11,7 @@ pub struct EarlyTimes {
 
 impl EarlyTimes {
     /// Where any of them are, with moments after `begin_ns`.
-    pub(crate) fn of_any(all: impl Iterator<Item = EarlyTimes>, begin_ns: u64) -> Option<EarlyTimes> {
+    pub fn of_any(all: impl Iterator<Item = EarlyTimes>, begin_ns: u64) -> Option<EarlyTimes> {
         let together = all.reduce(|a, b| EarlyTimes {
             ns: a.ns.max(b.ns),
             until_ns: a.until_ns.zip(b.until_ns).map(|(a, b)| a.max(b)),
@@ -19,23 +19,39 @@ impl EarlyTimes {
         let until_ns = together.until_ns.map(|ns| ns.saturating_sub(begin_ns));
         Some(EarlyTimes { until_ns, ..together })
     }
+
+    /// Where another process began at this moment: one that is alone finds that out at its next event, if it has one.
+    pub(crate) fn until(self, began_ns: Option<u64>) -> EarlyTimes {
+        EarlyTimes { until_ns: self.until_ns.into_iter().chain(began_ns).min(), ..self }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(all: &[(u64, Option<u64>)], expected: Option<(u64, Option<u64>)>) {
-        let early = |&(ns, until_ns): &(u64, Option<u64>)| EarlyTimes { ns, until_ns };
-        assert_eq!(EarlyTimes::of_any(all.iter().map(early), 10), expected.as_ref().map(early));
+    const fn early(ns: u64, until_ns: Option<u64>) -> EarlyTimes {
+        EarlyTimes { ns, until_ns }
+    }
+
+    fn check(all: &[EarlyTimes], expected: Option<EarlyTimes>) {
+        assert_eq!(EarlyTimes::of_any(all.iter().copied(), 10), expected);
     }
 
     #[test]
     fn they_are_early_as_long_as_those_of_any_process() {
         check(&[], None);
-        check(&[(4, None)], Some((4, None)));
-        check(&[(4, Some(15))], Some((4, Some(5))));
-        check(&[(4, Some(15)), (10, Some(12))], Some((10, Some(5))));
-        check(&[(4, Some(15)), (4, None)], Some((4, None)));
+        check(&[early(4, None)], Some(early(4, None)));
+        check(&[early(4, Some(15))], Some(early(4, Some(5))));
+        check(&[early(4, Some(15)), early(10, Some(12))], Some(early(10, Some(5))));
+        check(&[early(4, Some(15)), early(4, None)], Some(early(4, None)));
+    }
+
+    #[test]
+    fn they_are_early_until_another_process_begins() {
+        assert_eq!(early(4, None).until(Some(9)), early(4, Some(9)));
+        assert_eq!(early(4, Some(20)).until(Some(9)), early(4, Some(9)));
+        assert_eq!(early(4, Some(7)).until(Some(9)), early(4, Some(7)));
+        assert_eq!(early(4, Some(7)).until(None), early(4, Some(7)));
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use heapscribe_formats::{
-    ChunkEntry, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, Process, ProcessIndex, ProcessInfo,
-    Scratch, Source, Stage, Trace,
+    ChunkEntry, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, Process, ProcessEnd, ProcessIndex,
+    ProcessInfo, Scratch, Source, Stage, Trace,
 };
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
@@ -55,9 +55,6 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         let info = process.info.clone().unwrap_or_default();
         let end = process.end.clone().unwrap_or_default();
         let clock = self.clock(process);
-        let exact_from = Some(end.exact_from_ticks).filter(|&ticks| ticks > 0);
-        let early =
-            EarlyTimes { ns: u64::from(info.early_ns), until_ns: exact_from.map(|ticks| clock.ns(ticks)) };
         ProcessFacts {
             pid: info.pid,
             parent_pid: info.parent_pid,
@@ -68,9 +65,9 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             ended: ended(end.how),
             is_unfinished: process.end.is_none(),
             gap_at: self.trace.gap_at,
+            early_times: self.early_times(&info, &end, &clock),
             clock,
             counts_calls: info.counts_calls,
-            early_times: Some(early).filter(|early| early.ns > 0),
             drops: end.drops,
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
@@ -85,6 +82,19 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             exe: info.exe,
             command: info.command,
         }
+    }
+
+    /// Where the times of a process are early: of those that are, all have one pid.
+    fn early_times(&self, info: &ProcessInfo, end: &ProcessEnd, clock: &Clock) -> Option<EarlyTimes> {
+        if info.early_ns == 0 {
+            return None;
+        }
+        let noticed = Some(end.exact_from_ticks).filter(|&ticks| ticks > 0);
+        let early =
+            EarlyTimes { ns: u64::from(info.early_ns), until_ns: noticed.map(|ticks| clock.ns(ticks)) };
+        let others = self.trace.processes().iter().filter_map(|process| process.info.as_ref());
+        let later = others.filter(|of| of.pid != info.pid && of.created_mono_ns > info.created_mono_ns);
+        Some(early.until(later.map(|of| of.created_mono_ns).min()))
     }
 
     /// A process that was found dead ended after its last event.

@@ -51,6 +51,8 @@ fn sizes_and_counts_are_those_of_the_precise_clock() {
     let early_ns = number(&coarse.json, "/early_times/ns");
     assert!((1_000_000..=10_000_000).contains(&early_ns), "{early_ns}");
     assert_eq!(coarse.json.pointer("/early_times/until_ns"), None, "nobody else has begun");
+    let part = Report::with(&["--from", "1ms"], &place.path("run.hst"));
+    assert_eq!(part.json["early_times"], coarse.json["early_times"]);
     // A tick for each event takes less room than what it really took.
     assert!(trace_bytes() < precise_bytes, "{} of {precise_bytes}", trace_bytes());
 }

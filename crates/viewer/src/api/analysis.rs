@@ -126,7 +126,7 @@ fn caveats(answer: &Answer) -> Vec<String> {
             "Not every process was seen to its end: what was never freed here may have been freed later.";
         caveats.push(why.to_owned());
     }
-    caveats.extend(early_times::sentence(answer));
+    caveats.extend(early_times::sentence(answer.early_times));
     if answer.counts_calls {
         caveats.push("Nothing is known of times: a nanosecond stands for a call.".to_owned());
     }

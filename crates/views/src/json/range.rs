@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::early_times::EarlyTimesJson;
 use super::parts::{BlocksJson, FrameJson};
 use crate::range::{RangeFigure, RangeReport};
 use heapscribe_analyze::answer::{Amount, NodeId};
@@ -17,6 +18,8 @@ pub struct RangeJson {
     kind: &'static str,
     command: String,
     duration_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    early_times: Option<EarlyTimesJson>,
     range: TimesJson,
     estimated: bool,
     events_missing: bool,
@@ -72,6 +75,7 @@ pub fn object(report: &RangeReport<'_>, stacks: &[NodeId], names: &NamedStacks<'
         kind: "range",
         command: report.command.clone(),
         duration_ns: report.duration_ns,
+        early_times: report.early_times.map(Into::into),
         range: TimesJson {
             from_ns: times.from_ns.unwrap_or(0),
             to_ns: times.to_ns,

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use super::findings::wrapped;
 use super::stack_list::StackPrinter;
-use super::{Out, heading};
+use super::{Out, early_times, heading};
 use crate::range::{RangeFigure, RangeReport};
 use heapscribe_symbols::NamedStacks;
 use heapscribe_units::{bytes, counted, duration, percent};
@@ -14,6 +15,9 @@ pub fn print(out: Out<'_>, report: &RangeReport<'_>, names: &NamedStacks<'_>) ->
     writeln!(out, "{}.", in_words(report))?;
     if !report.part.is_empty() {
         writeln!(out, "Only {}.", report.part)?;
+    }
+    if let Some(early) = early_times::sentence(report.early_times) {
+        wrapped(&early, report.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     if report.is_estimated {
         writeln!(out, "Blocks were sampled: all figures are estimates.")?;

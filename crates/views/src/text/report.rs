@@ -114,7 +114,7 @@ impl Report<'_> {
             writeln!(out, "This is a part of it: {}.", self.part)?;
         }
         ring::header(out, a)?;
-        if let Some(early) = early_times::sentence(a) {
+        if let Some(early) = early_times::sentence(a.early_times) {
             wrapped(&early, self.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
         a.sampling.as_ref().map_or(Ok(()), |sampling| {
