@@ -55,6 +55,8 @@ fn empty(table: &EntryTable) {
 #[derive(Debug, Default)]
 pub(super) struct Map<const PLACES: usize> {
     table: CurrentTable,
+    /// The one that is to replace it, while that is filled.
+    next: CurrentTable,
     count: AtomicU32,
 }
 
@@ -99,22 +101,33 @@ impl<const PLACES: usize> Map<PLACES> {
     fn grow(&self, old: Option<&EntryTable>, capacity: usize, held: &Held<'_>) -> Option<&EntryTable> {
         let table = EntryTable::new(capacity, held)?;
         let entries = || old.into_iter().flat_map(EntryTable::entries);
-        let mut count = 0;
+        // What is forgotten meanwhile: either it is seen here, or who forgets it sees the new table. Before others find
+        // that: for some time they found in it what had been forgotten.
+        self.next.set(table);
+        fence(Ordering::SeqCst);
+        let (mut count, mut has_room) = (0, true);
         for [key, value] in entries() {
             let (key, value) = (key.load(Ordering::Relaxed), value.load(Ordering::Acquire));
             if key != 0 && value != 0 {
-                count += u32::from(set(table, key, value)?);
+                let is_new = set(table, key, value);
+                has_room &= is_new.is_some();
+                count += u32::from(is_new == Some(true));
             }
         }
-        self.count.store(count, Ordering::Relaxed);
-        self.table.set(table);
-        // What was forgotten after it was copied: either it is seen here, or who forgets it sees the new table.
         fence(Ordering::SeqCst);
         for [key, value] in entries() {
             let key = key.load(Ordering::Relaxed);
             if key != 0 && value.load(Ordering::Acquire) == 0 {
                 forget(table, key);
             }
+        }
+        if has_room {
+            self.count.store(count, Ordering::Relaxed);
+            self.table.set(table);
+        }
+        self.next.clear();
+        if !has_room {
+            return None;
         }
         if let Some(old) = old {
             old.discard();
@@ -130,6 +143,7 @@ impl<const PLACES: usize> Map<PLACES> {
             was_known |= forget(of, key);
             // See `grow`.
             fence(Ordering::SeqCst);
+            was_known |= self.next.get().is_some_and(|next| forget(next, key));
             table = self.table.get().filter(|now| !ptr::eq(*now, of));
         }
         was_known
@@ -168,28 +182,29 @@ mod tests {
     }
 
     /// A code object that is freed while the table is replaced must not come back: the next one at its address would have
-    /// its name.
+    /// its name. (It did for a moment, between the new table's being found and its being cleared of what had been forgotten.)
     #[test]
     fn what_is_forgotten_while_it_grows_stays_forgotten() {
-        for _ in 0..20 {
-            let (map, lock, set) = (Map::<{ 1 << 16 }>::default(), Lock::default(), AtomicU64::new(0));
+        const LAST: u64 = FIRST_CAPACITY as u64 / 4 * 3;
+        for _ in 0..500 {
+            let (map, lock, is_full) = (Map::<{ 1 << 16 }>::default(), Lock::default(), AtomicU32::new(0));
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    for key in 1..=6_000 {
+                    for key in 1..=LAST + 1 {
+                        is_full.store(u32::from(key > LAST), Ordering::Release);
                         assert!(map.set(key, key, &lock.hold().unwrap()));
-                        set.store(key, Ordering::Release);
                     }
                 });
-                let mut key = 0;
-                while key < 6_000 {
-                    while key < set.load(Ordering::Acquire) {
-                        key += 1;
-                        map.forget(key);
-                        assert_eq!(map.get(key), None, "{key}");
-                    }
+                while is_full.load(Ordering::Acquire) == 0 {
+                    std::hint::spin_loop();
+                }
+                for key in 1..=LAST {
+                    map.forget(key);
+                    assert_eq!(map.get(key), None, "{key}");
                 }
             });
-            assert!((1..=6_000).all(|key| map.get(key).is_none()));
+            assert!((1..=LAST).all(|key| map.get(key).is_none()));
+            assert_eq!(map.table.get().unwrap().capacity(), FIRST_CAPACITY * GROWTH);
         }
     }
 }

@@ -106,4 +106,9 @@ impl CurrentTable {
     pub(crate) fn set(&self, table: &'static EntryTable) {
         self.0.store(ptr::from_ref(table).cast_mut(), Ordering::Release);
     }
+
+    /// Now there is none.
+    pub(crate) fn clear(&self) {
+        self.0.store(ptr::null_mut(), Ordering::Release);
+    }
 }
