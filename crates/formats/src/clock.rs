@@ -6,9 +6,10 @@
 //! as one machine has one counter, the earliest and the latest pair of the whole trace give the rate over
 //! the longest time there is.
 //!
-//! All times of a process lie on one line, through the pair of its beginning. Lines through the pairs of its
-//! chunks would be some microseconds apart - between the two readings a thread may be interrupted - and events
-//! of two threads would change places (a replay found another peak than the report).
+//! All times of one counter lie on one line, through the earliest pair. Lines through the pairs of chunks would be
+//! some microseconds apart - between the two readings a thread may be interrupted - and events of two threads would
+//! change places (a replay found another peak than the report); so would events of two processes on lines through the
+//! pairs of their beginnings (two that took turns had a block each at a time in five recordings of six).
 
 use heapscribe_wire::head::ClockKind;
 
@@ -43,6 +44,11 @@ impl Clock {
             None => mono_ns.saturating_sub(self.age_ns(origin - ticks)),
         };
         mono_ns.saturating_sub(self.start_mono_ns)
+    }
+
+    /// A tick and when that was, CLOCK_MONOTONIC ns: what its times are counted from. None where each chunk has its own.
+    pub fn origin(&self) -> Option<(u64, u64)> {
+        self.origin
     }
 
     /// How long a number of ticks takes, ns.
@@ -147,8 +153,10 @@ impl Calibration {
             ClockKind::Monotonic => (Rate::Shift(shift), 1.0),
             ClockKind::Tsc => (Rate::NsPerTick(self.tsc_ns() * (1u64 << shift) as f64), self.tsc_ns()),
         };
-        let origin = (info.created_ticks, info.created_mono_ns);
-        let origin = (origin.0 != 0 && origin.1 != 0).then_some(origin);
+        let own = (info.created_ticks, info.created_mono_ns);
+        let own = (own.0 != 0 && own.1 != 0).then_some(own);
+        let shared = self.tsc.filter(|_| info.clock_kind == ClockKind::Tsc);
+        let origin = shared.map_or(own, |[(raw, mono_ns), _]| Some((raw >> shift, mono_ns)));
         Clock { start_mono_ns: self.start_mono_ns(), origin, rate, unit_ns }
     }
 }
@@ -200,6 +208,18 @@ mod tests {
         let late = ChunkInfo { begin_ticks: 2000, begin_mono_ns: 37_000, ..ChunkInfo::default() };
         let other = ChunkInfo { begin_ticks: 2010, begin_mono_ns: 32_160, ..ChunkInfo::default() };
         assert_eq!((clock.time_ns(&late, 2100), clock.time_ns(&other, 2110)), (17_600, 17_760));
+    }
+
+    #[test]
+    fn events_of_two_processes_keep_their_order() {
+        // The second was interrupted for 5 us between the two readings of its beginning.
+        let (first, second) = (tsc(1_000, 16_000), tsc(2_000, 37_000));
+        let mut calibration = Calibration::default();
+        calibration.process(&first);
+        calibration.process(&second);
+        calibration.pair(&first, 2_001_000, 32_016_000);
+        let of = |info, ticks| calibration.clock(info).time_ns(&ChunkInfo::default(), ticks);
+        assert_eq!((of(&second, 3_000), of(&first, 3_001)), (32_000, 32_016));
     }
 
     #[test]

@@ -30,14 +30,12 @@ pub(crate) struct ShownPeak {
     pub(crate) seen_bytes: u64,
     /// When, ns after the first process began; `None` where that is not known.
     pub(crate) time_ns: Option<u64>,
-    /// Whether it is what a report shows.
-    pub(crate) is_exact: bool,
 }
 
 impl ShownPeak {
-    fn new(highest: Highest, is_exact: bool) -> ShownPeak {
+    fn new(highest: Highest) -> ShownPeak {
         let Highest { bytes, time_ns } = highest;
-        ShownPeak { bytes: Range::exact(bytes), seen_bytes: bytes, time_ns: Some(time_ns), is_exact }
+        ShownPeak { bytes: Range::exact(bytes), seen_bytes: bytes, time_ns: Some(time_ns) }
     }
 }
 
@@ -72,14 +70,11 @@ pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<Shown
         bytes: u64::try_from(peak.bytes).unwrap_or(0),
         time_ns: peak.mono_ns.saturating_sub(summary.first_mono_ns),
     };
-    let is_short = summary.level.is_exact() || summary.events <= EVENTS_MAX;
-    if !(is_whole && is_short) {
-        return Some(ShownPeak::new(seen, summary.level.is_exact()));
-    }
-    Some(match in_trace(summary, path) {
-        Ok(highest) => ShownPeak::new(highest, true),
-        Err(_) => ShownPeak::new(seen, false),
-    })
+    let is_exact = summary.level.is_exact();
+    let is_read = is_whole && (is_exact || summary.events <= EVENTS_MAX);
+    let read = is_read.then(|| in_trace(summary, path).ok()).flatten();
+    // The level of several threads is none: of two that hand a block to each other it was 3,000 times the peak.
+    read.or(is_exact.then_some(seen)).map(ShownPeak::new)
 }
 
 fn read(path: &Path) -> Result<Reported> {
@@ -101,7 +96,7 @@ fn peak(answer: &Answer) -> ShownPeak {
     let bytes = bounds.as_ref().map_or(seen, |bounds| bounds.peak.bytes);
     let in_window = (evicted.is_empty() || bytes.low == peak.bytes).then_some(peak.time_ns);
     let time_ns = whole_peak.map(|whole| whole.time_ns).or(in_window);
-    ShownPeak { bytes, seen_bytes: peak.bytes, time_ns, is_exact: true }
+    ShownPeak { bytes, seen_bytes: peak.bytes, time_ns }
 }
 
 fn in_trace(summary: &Summary, path: &Path) -> Result<Highest> {

@@ -151,15 +151,11 @@ fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>, reported: Option
         lines.push(not_freed);
         return lines;
     };
-    let about = if peak.is_exact { "" } else { "about " };
     let of = if s.processes > 1 { " (of all processes together)" } else { "" };
-    let bytes = match s.peak_bounds(peak.bytes.low).filter(|_| reported.is_none()) {
-        None if peak.bytes == (Range { low: 0, high: None }) => {
-            format!("unknown; recorded were {}", units::bytes(peak.seen_bytes))
-        }
-        None => format!("{about}{}", bounds::bytes(&peak.bytes)),
-        Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes.low)),
-        Some(range) => bounds::bytes(&range),
+    let by_losses = s.peak_bounds(peak.bytes.low).filter(|_| reported.is_none());
+    let bytes = match by_losses.unwrap_or(peak.bytes) {
+        Range { low: 0, high: None } => format!("unknown; recorded were {}", units::bytes(peak.seen_bytes)),
+        range => bounds::bytes(&range),
     };
     // The time is of what was recorded, which a lower bound is not.
     let is_elsewhere = peak.bytes.low < peak.seen_bytes && peak.bytes != (Range { low: 0, high: None });

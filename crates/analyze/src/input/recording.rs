@@ -1,5 +1,5 @@
 //! A trace as a history: processes by their place in the list, times on CLOCK_MONOTONIC, and for each
-//! process one straight clock through its beginning.
+//! process one straight clock, which those that share a counter share, too.
 
 use std::collections::HashMap;
 
@@ -60,8 +60,8 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             parent_pid: info.parent_pid,
             parent: self.parent(&info),
             is_fork: info.stage == Stage::Forked,
-            begin_mono_ns: info.created_mono_ns,
-            end_mono_ns: end.ended_mono_ns,
+            begin_mono_ns: begin_ns(&info, &clock),
+            end_mono_ns: self.next_image(&info, &end).unwrap_or(end.ended_mono_ns),
             ended: ended(end.how),
             is_unfinished: process.end.is_none(),
             gap_at: self.trace.gap_at,
@@ -84,6 +84,16 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         }
     }
 
+    /// When the image began that an image became by exec, where its events begin: blocks of the two are never live together.
+    fn next_image(&self, info: &ProcessInfo, end: &ProcessEnd) -> Option<u64> {
+        let mut images = self.trace.processes().iter().filter(|_| end.how == HowEnded::Execed);
+        let is_next = |of: &&Process| {
+            of.info.as_ref().is_some_and(|of| (of.pid, of.created_mono_ns) == (info.pid, end.ended_mono_ns))
+        };
+        let next = images.find(is_next)?;
+        Some(begin_ns(next.info.as_ref()?, &self.clock(next)))
+    }
+
     /// Where the times of a process are early: of those that are, all have one pid.
     fn early_times(&self, info: &ProcessInfo, end: &ProcessEnd, clock: &Clock) -> Option<EarlyTimes> {
         if info.early_ns == 0 {
@@ -92,9 +102,12 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         let noticed = Some(end.exact_from_ticks).filter(|&ticks| ticks > 0);
         let early =
             EarlyTimes { ns: u64::from(info.early_ns), until_ns: noticed.map(|ticks| clock.ns(ticks)) };
-        let others = self.trace.processes().iter().filter_map(|process| process.info.as_ref());
-        let later = others.filter(|of| of.pid != info.pid && of.created_mono_ns > info.created_mono_ns);
-        Some(early.until(later.map(|of| of.created_mono_ns).min()))
+        let all = self.trace.processes().iter().filter_map(|of| Some((of, of.info.as_ref()?)));
+        let later = |(_, of): &(&Process, &ProcessInfo)| {
+            of.pid != info.pid && of.created_mono_ns > info.created_mono_ns
+        };
+        let next = all.filter(later).min_by_key(|(_, of)| of.created_mono_ns);
+        Some(early.until(next.map(|(process, of)| begin_ns(of, &self.clock(process)))))
     }
 
     /// A process that was found dead ended after its last event.
@@ -141,16 +154,17 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         })
     }
 
-    /// The line goes through the process's beginning or, when that is lost, through its first chunk's.
+    /// The line goes through the first beginning of those that share a counter, else through the process's own or, when
+    /// that is lost, through its first chunk's.
     fn clock(&self, process: &Process) -> Clock {
+        let clock = self.trace.clock(process.index);
         let first = || self.trace.chunks().iter().find(|entry| entry.process == process.index);
-        let (origin_ticks, origin_ns) = match (&process.info, first()) {
-            (Some(info), _) => (info.created_ticks, info.created_mono_ns),
-            (None, Some(entry)) => (entry.info.begin_ticks, entry.info.begin_mono_ns),
-            (None, None) => (0, 0),
+        let of_first = || first().map(|entry| (entry.info.begin_ticks, entry.info.begin_mono_ns));
+        let (origin_ticks, origin_ns) = match &process.info {
+            Some(info) => clock.origin().unwrap_or((info.created_ticks, info.created_mono_ns)),
+            None => of_first().unwrap_or_default(),
         };
-        let ns_per_tick = self.trace.clock(process.index).resolution_ns();
-        let ns_per_tick_q32 = ((ns_per_tick * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
+        let ns_per_tick_q32 = ((clock.resolution_ns() * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
         let unit_shift = process.info.as_ref().map_or(0, |info| info.clock_shift);
         Clock { origin_ticks, origin_ns, ns_per_tick_q32, unit_shift }
     }
@@ -189,6 +203,11 @@ where
             ChunkEvents::MadeUp(events) => events.next().map(Ok),
         }
     }
+}
+
+/// When a process began, on the clock of its events.
+fn begin_ns(info: &ProcessInfo, clock: &Clock) -> u64 {
+    if info.created_ticks == 0 { info.created_mono_ns } else { clock.ns(info.created_ticks) }
 }
 
 fn ended(how: HowEnded) -> Ended {

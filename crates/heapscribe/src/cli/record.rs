@@ -122,7 +122,7 @@ pub(crate) struct RecordArgs {
     ///
     /// `coarse` makes calls cheaper and the trace smaller. Times are then up to a step of the kernel's clock early, 1 to
     /// 10 ms, and lifetimes as much too long or too short; the order of events, and so every size and count, is exact all
-    /// the same. Once a second thread or process begins, every event reads the clock.
+    /// the same. Once a second thread or process begins, every event reads the clock. It would gain nothing with --sample.
     #[arg(long, value_enum, default_value_t = ClockChoice::Precise, conflicts_with = "sample", help_heading = SAMPLING)]
     pub(crate) clock: ClockChoice,
 

@@ -21,11 +21,14 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
         message::note(&left_out);
     }
     partial::warn(&args.trace, Missing::of_process(process).causes());
-    let live = process.evicted.live();
-    let live = live.map(|(blocks, bytes)| {
-        format!(", nor {} of {} that they left live", counted(blocks, "block"), short_bytes(bytes))
-    });
-    let so = format!(", which are not in what is written{}", live.unwrap_or_default());
+    let so = match process.evicted.live() {
+        None => "; they are not in what is written".to_owned(),
+        Some((blocks, bytes)) => {
+            let blocks = counted(blocks, "block");
+            let bytes = short_bytes(bytes);
+            format!("; neither they nor {blocks} ({bytes}) that were live after them are in what is written")
+        }
+    };
     partial::warn_of_ring(&args.trace, &process.evicted, &so);
     Ok(process)
 }

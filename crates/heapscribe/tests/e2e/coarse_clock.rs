@@ -57,22 +57,27 @@ fn sizes_and_counts_are_those_of_the_precise_clock() {
     assert!(trace_bytes() < precise_bytes, "{} of {precise_bytes}", trace_bytes());
 }
 
-/// Two who take turns never hold a block at the same time, whoever they are.
+/// Two who take turns never hold a block at the same time, whoever they are. (By the precise clock processes did, as the
+/// times of each were counted from its own beginning.)
 #[track_caller]
-fn check(other: &str) {
+fn check(other: &str, clock: &str) {
     let place = Place::new();
     let program = place.compile("turns.c");
-    let report = recorded(&place, &program, &[other, "3000"], "coarse");
+    let report = recorded(&place, &program, &[other, "3000"], clock);
     let peak = number(&report.json, "/peak/bytes");
     assert!((MIB..MIB + MIB / 2).contains(&peak), "{other}: {peak} bytes at the peak");
+    if clock == "precise" {
+        return;
+    }
     let until_ns = number(&report.json, "/early_times/until_ns");
     assert!(until_ns > 0 && until_ns <= number(&report.json, "/duration_ns"), "{other}: {until_ns}");
 }
 
 #[test]
 fn blocks_of_two_in_turn_are_never_there_at_a_time() {
-    for other in ["thread", "fork", "spawn"] {
-        check(other);
+    for other in ["thread", "fork", "spawn", "spin"] {
+        check(other, "coarse");
+        check(other, "precise");
     }
 }
 
@@ -84,4 +89,16 @@ fn a_program_that_a_script_becomes_is_alone_as_before() {
     let report = recorded(&place, Path::new("/bin/sh"), &["-c", &script], "coarse");
     assert_eq!(report.processes().len(), 2);
     assert_eq!(report.json.pointer("/early_times/until_ns"), None);
+}
+
+/// When a second process begins is known by its beginning: the first may have no further event.
+#[test]
+fn times_are_early_until_the_second_process_begins() {
+    let place = Place::new();
+    let program = place.compile("turns.c");
+    let script = format!("{0} alone 0; sleep 0.3; true", program.display());
+    let report = recorded(&place, Path::new("/bin/sh"), &["-c", &script], "coarse");
+    let until_ns = number(&report.json, "/early_times/until_ns");
+    let begins: Vec<u64> = report.processes().iter().map(|process| number(process, "/begin_ns")).collect();
+    assert!(begins.len() > 2 && until_ns == begins[1], "{until_ns} of {begins:?}");
 }

@@ -22,7 +22,7 @@ pub(crate) use writer::SectionWriter;
 /// At the begin and at the end.
 const MAGIC: [u8; 8] = *b"HSindex\n";
 /// The version of the form of sections; an index of another is made again.
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 /// Bytes of the footer.
 const FOOTER_BYTES: u64 = 40;
 /// Most raw bytes of a section: that of a leaf has some MB, that of a step some ten.

@@ -103,7 +103,8 @@ fn make(is_child: bool) -> Result<NonNull<Session>, Refusal> {
         clock::find(loader);
     }
     // Both at one moment, before files are made: a short trace has its rate from this pair.
-    let created = Created { mono_ns: clock::monotonic_ns(), ticks: clock::ticks(plan.clock) };
+    let (mono_ns, ticks) = clock::moment(plan.clock);
+    let created = Created { mono_ns, ticks };
     let mode = if is_child { gate::inherited() } else { None };
     // SAFETY: only this thread is in the recorder; the place is new memory of that size, aligned to 64, and stays.
     let session = unsafe { files::create(&base, &plan, granule_shift, created.mono_ns, mode, place) };

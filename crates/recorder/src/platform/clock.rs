@@ -15,6 +15,26 @@ pub(crate) fn ticks(kind: ClockKind) -> u64 {
     }
 }
 
+/// How often a moment is read.
+const READINGS: usize = 3;
+
+/// A moment on both clocks, CLOCK_MONOTONIC ns and ticks: of some readings that with the least time between, as an interrupt
+/// may come in the middle.
+pub(crate) fn moment(kind: ClockKind) -> (u64, u64) {
+    let reading = |_| {
+        let (before_ns, ticks) = (monotonic_ns(), ticks(kind));
+        let after_ns = monotonic_ns();
+        (after_ns.saturating_sub(before_ns), (before_ns.midpoint(after_ns), ticks))
+    };
+    match kind {
+        ClockKind::Monotonic => {
+            let now_ns = monotonic_ns();
+            (now_ns, now_ns >> MONOTONIC_SHIFT)
+        }
+        ClockKind::Tsc => (0..READINGS).map(reading).min().map_or((0, 0), |(_, moment)| moment),
+    }
+}
+
 /// The raw counter itself, read when all before it is done.
 #[inline(always)]
 pub(crate) fn units(kind: ClockKind) -> u64 {

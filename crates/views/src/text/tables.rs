@@ -8,7 +8,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
 
 use super::out::{Out, heading};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{bytes, count, counted, percent_cell, short_bytes, time};
+use heapscribe_units::{bytes, count, counted, duration, percent_cell, short_bytes, time};
 
 /// Width of the longest bar.
 const BAR: u64 = 20;
@@ -61,7 +61,9 @@ pub fn classes(
 pub fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
     let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
-    heading(out, &estimated(answer, "Lifetimes of freed blocks"))?;
+    let off = answer.early_times.map(|early| format!(", up to {} off", duration(early.ns)));
+    let title = format!("Lifetimes of freed blocks{}", off.unwrap_or_default());
+    heading(out, &estimated(answer, &title))?;
     for class in used {
         let range = {
             let [from, to] = [class.from_ns, class.to_ns].map(|ns| time(ns, answer.counts_calls));
