@@ -301,15 +301,16 @@ class Levels:
             self.pairs.append((raw, mono))
 
     def ns(self, process, ticks):
-        """A moment on the straight line through the creation of the process."""
-        created_ticks, created_mono, kind, shift = self.processes[process]
+        """A moment on the straight line through the first pair of the counter, or the creation of the process."""
+        origin_ticks, origin_mono, kind, shift = self.processes[process]
         rate = 1.0
         if kind == 1:
             first, last = min(self.pairs), max(self.pairs)
+            origin_ticks, origin_mono = first[0] >> shift, first[1]
             rate = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0
             rate = rate if 0.05 <= rate <= 10 else 0.4
         line = int(rate * (1 << shift) * (1 << 32))
-        return created_mono + ((ticks - created_ticks) * line >> 32)
+        return origin_mono + ((ticks - origin_ticks) * line >> 32)
 
     def peak(self):
         """Bytes, and when, ns after the program was started, or else the first process created."""
@@ -319,6 +320,9 @@ class Levels:
             moments[ns] += bytes
             live[process] += bytes
         for process, (ended, how, last_ticks) in self.ends.items():
+            if how == 2:  # what it became begins where its events do
+                begins = [self.ns(of, ticks) for of, (ticks, mono, _, _) in self.processes.items() if mono == ended]
+                ended = min(begins, default=ended)
             if (how in (1, 2, 4) or how > 128) and ended:
                 moments[max(ended, self.ns(process, last_ticks) + 1)] -= live[process]
         level = highest = at = 0
