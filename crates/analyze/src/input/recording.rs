@@ -24,6 +24,8 @@ use crate::answer::{EarlyTimes, Ended, Exit, StackCheck};
 pub struct Recording<'t, S> {
     trace: &'t Trace<S>,
     indices: HashMap<ProcessIndex, usize>,
+    /// The same by pid and creation.
+    images: HashMap<(u32, u64), usize>,
     processes: Vec<ProcessFacts>,
     /// What was live before the events, as events.
     before: Vec<LiveBefore>,
@@ -35,8 +37,11 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
     /// Over an open trace, of which samples and tables of live blocks are read here, once.
     pub fn new(trace: &'t Trace<S>) -> Self {
         let indices = trace.processes().iter().enumerate().map(|(i, p)| (p.index, i)).collect();
-        let mut recording =
-            Recording { trace, indices, processes: Vec::new(), before: Vec::new(), unread: Vec::new() };
+        let infos = trace.processes().iter().enumerate().filter_map(|(i, p)| Some((i, p.info.as_ref()?)));
+        // Of two that are alike the first.
+        let images = infos.rev().map(|(i, info)| ((info.pid, info.created_mono_ns), i)).collect();
+        let (processes, before, unread) = (Vec::new(), Vec::new(), Vec::new());
+        let mut recording = Recording { trace, indices, images, processes, before, unread };
         for process in trace.processes() {
             let mut samples = ProcessSamples::read(trace, process.index);
             recording.unread.append(&mut samples.problems);
@@ -86,11 +91,9 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
 
     /// When the image began that an image became by exec, where its events begin: blocks of the two are never live together.
     fn next_image(&self, info: &ProcessInfo, end: &ProcessEnd) -> Option<u64> {
-        let mut images = self.trace.processes().iter().filter(|_| end.how == HowEnded::Execed);
-        let is_next = |of: &&Process| {
-            of.info.as_ref().is_some_and(|of| (of.pid, of.created_mono_ns) == (info.pid, end.ended_mono_ns))
-        };
-        let next = images.find(is_next)?;
+        let key = (info.pid, end.ended_mono_ns);
+        let next = self.images.get(&key).filter(|_| end.how == HowEnded::Execed)?;
+        let next = &self.trace.processes()[*next];
         Some(begin_ns(next.info.as_ref()?, &self.clock(next)))
     }
 
@@ -144,14 +147,8 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
     }
 
     fn parent(&self, child: &ProcessInfo) -> Option<usize> {
-        if child.parent_created_mono_ns == 0 {
-            return None;
-        }
-        self.trace.processes().iter().position(|process| {
-            process.info.as_ref().is_some_and(|info| {
-                (info.pid, info.created_mono_ns) == (child.parent_pid, child.parent_created_mono_ns)
-            })
-        })
+        let parent = (child.parent_pid, child.parent_created_mono_ns);
+        self.images.get(&parent).copied().filter(|_| child.parent_created_mono_ns != 0)
     }
 
     /// The line goes through the first beginning of those that share a counter, else through the process's own or, when
