@@ -83,6 +83,8 @@ fn shown(text: &str) -> Shown {
         }
         let caller =
             rest.split_once(" through ").and_then(|(_, rest)| rest.rsplit_once(", ")).map(|(name, _)| name);
+        // One of two with the same name has its file, too.
+        let caller = caller.map(|name| name.rsplit_once(" (").map_or(name, |(name, _)| name));
         if caller.is_none() {
             let name = rest.split_once(" in ").map_or(rest, |(_, name)| name);
             own = name.rsplit_once(" (").map_or(name, |(name, _)| name).to_owned();
