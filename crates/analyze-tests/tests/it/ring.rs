@@ -8,7 +8,7 @@ use crate::common::missing::TABLE_AFTER_US;
 use crate::common::{Act, BEGIN_NS, BEGIN_TICKS, Op, Recorded};
 use crate::erased::analyze;
 use heapscribe_analyze::Options;
-use heapscribe_analyze::answer::{Amount, Answer, Bounds, Frame, Holder, NodeId, Peak};
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, Ended, Frame, Holder, NodeId, Peak};
 use heapscribe_formats::model::UNKNOWN;
 use heapscribe_formats::{EndedImages, Evicted, OwnPeak};
 use proptest::prelude::*;
@@ -20,10 +20,14 @@ struct Ring {
     threads: u8,
     /// Chunks that are evicted.
     evict: usize,
+    /// Whether the last one is evicted first.
+    is_late: bool,
     /// Whether it has tables of what is live at the end.
     has_tables: bool,
     /// Whether it says how much processes held at most.
     knows_peaks: bool,
+    /// Processes that end after their own last event, by bits; the others are not seen to end.
+    ended: u8,
     /// Processes that are evicted completely when nothing else of them is there, by bits.
     whole: u8,
 }
@@ -34,6 +38,8 @@ struct Case {
     truth: Truth,
     ops: Vec<Op>,
     left: Vec<usize>,
+    /// When each process ended.
+    ends_us: Vec<u64>,
     end_us: u64,
 }
 
@@ -71,7 +77,7 @@ fn case(program: &[Byte], ring: &Ring) -> Case {
     let mut recorded = recording(ring.processes);
     recorded.do_all(&ops);
     recorded.has_tables = ring.has_tables;
-    recorded.evict(ring.evict);
+    recorded.evict(ring.evict, ring.is_late);
     let end_us = ops.iter().map(|op| op.us).max().unwrap_or(0);
     for number in 0..usize::from(ring.processes) {
         let bytes = truth.highest(Some(number), 0);
@@ -83,7 +89,14 @@ fn case(program: &[Byte], ring: &Ring) -> Case {
     let is_picked = |number: usize| ring.whole >> number & 1 != 0;
     let left =
         recorded.evict_processes(is_picked, |number, evicted| figures(number, evicted, &mut truth, ring));
-    Case { recorded, truth, ops, left, end_us }
+    let mut ends_us = vec![end_us; usize::from(ring.processes)];
+    for (index, &number) in left.iter().enumerate().filter(|(_, number)| ring.ended >> **number & 1 != 0) {
+        ends_us[number] = truth.of(Some(number)).map(|change| change.0).max().unwrap_or(0) + 1;
+        truth.end(number, ends_us[number]);
+        let facts = recorded.facts_mut(index);
+        (facts.ended, facts.end_mono_ns) = (Ended::Exited, BEGIN_NS + ends_us[number] * 1000);
+    }
+    Case { recorded, truth, ops, left, ends_us, end_us }
 }
 
 fn is_evicted(answer: &Answer, node: NodeId) -> bool {
@@ -105,17 +118,21 @@ fn held(recorded: &Recorded, answer: &Answer, holders: &[Holder]) -> (Held, Amou
     (held, evicted)
 }
 
+/// What both hold.
+fn added(mut sum: Held, other: Held) -> Held {
+    for (stack, (blocks, bytes)) in other {
+        let of_stack = sum.entry(stack).or_default();
+        *of_stack = (of_stack.0 + blocks, of_stack.1 + bytes);
+    }
+    sum
+}
+
 impl Case {
     /// What processes held that are in the ring, all of them or one.
     fn held(&self, process: Option<usize>, us: u64) -> Held {
         let of_one = |number: &usize| self.truth.held(Some(*number), us);
         let numbers = process.map_or(self.left.clone(), |process| vec![process]);
-        let mut sum = Held::new();
-        for (stack, (blocks, bytes)) in numbers.iter().flat_map(of_one) {
-            let of_stack = sum.entry(stack).or_default();
-            *of_stack = (of_stack.0 + blocks, of_stack.1 + bytes);
-        }
-        sum
+        numbers.iter().map(of_one).fold(Held::new(), added)
     }
 
     /// The peak is the highest moment of the window, and who held what then is the truth; without a table what of
@@ -123,9 +140,6 @@ impl Case {
     fn check_peak(&self, answer: &Answer, peak: &Peak, process: Option<usize>, has_tables: bool) {
         let from_us = self.recorded.window_us();
         assert_eq!(peak.bytes, self.truth.highest(process, from_us), "of {process:?} from {from_us} us on");
-        if peak.bytes == 0 {
-            return;
-        }
         let us = (answer.begin_mono_ns + peak.time_ns - BEGIN_NS) / 1000;
         let (held, evicted) = held(&self.recorded, answer, &peak.stacks);
         let (whole, mut sum) = (self.held(process, us), amount_of(&held));
@@ -159,7 +173,10 @@ impl Case {
         shares.add(&of_evicted);
         assert_eq!(shares, answer.leaked);
         if has_tables {
-            assert_eq!(by_stack, self.held(None, self.end_us));
+            assert_eq!(
+                by_stack,
+                self.left.iter().map(|number| self.truth_of_leaks(Some(*number))).fold(Held::new(), added)
+            );
             assert_eq!(of_evicted, answer.leaked_by_evicted);
         }
     }
@@ -181,7 +198,8 @@ impl Case {
             let path = self.recorded.path(answer, stack.node);
             let live = self.truth.live.iter();
             let of_stack = live.filter(|((of, _), live)| self.left.contains(of) && live.1 == path);
-            let ages: BTreeSet<u64> = of_stack.map(|(_, live)| (self.end_us - live.0) * 1000).collect();
+            let ages: BTreeSet<u64> =
+                of_stack.map(|((of, _), live)| (self.ends_us[*of] - live.0) * 1000).collect();
             let (youngest, oldest) = (ages.first().copied(), ages.last().copied());
             let found = stack.leaked_age.unwrap();
             assert_eq!((Some(found.youngest_ns), Some(found.oldest_ns)), (youngest, oldest), "{path}");
@@ -251,13 +269,15 @@ fn check(program: &[Byte], ring: &Ring, options: &Options) {
 }
 
 fn rings() -> impl Strategy<Value = Ring> {
-    (1u8..5, 1u8..5, 0usize..60, any::<bool>(), any::<bool>(), any::<u8>()).prop_map(
-        |(processes, threads, evict, has_tables, knows_peaks, whole)| Ring {
+    (1u8..5, 1u8..5, 0usize..60, any::<[bool; 3]>(), any::<[u8; 2]>()).prop_map(
+        |(processes, threads, evict, [is_late, has_tables, knows_peaks], [ended, whole])| Ring {
             processes,
             threads,
             evict,
+            is_late,
             has_tables,
             knows_peaks,
+            ended,
             whole,
         },
     )

@@ -69,17 +69,15 @@ pub(crate) fn run<H: History>(
             Some(in_window) => in_window.holding(ns),
             None => Holding::at(ns, &before.net, &reader, &summed.groups, clock),
         };
-        // What a process held went with its end.
-        let at_common = |ns| {
-            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= ns);
-            if has_ended { Holding::default() } else { at(ns) }
-        };
+        // What a process held went with its end, which may be before the window of a ring.
+        let has_ended = |ns| summed.end_ns.is_some_and(|end_ns| end_ns <= ns);
+        let at_common = |ns| if has_ended(ns) { Holding::default() } else { at(ns) };
         let (mut sums, (live_end, unread)) = (summed.sums, end);
         sums.problems.extend(unread);
         let of_process = (number, &by_process[number][..]);
         let pools_held = pools::held(&search, &grid, &before, of_process, (&sums, summed.pools_peak));
         ProcessResults {
-            held: at(summed.peak.ns),
+            held: at_common(summed.peak.ns),
             held_at_ascent: ascent.map(|ascent| at_common(ascent.ns)),
             held_at_halves: half_peaks.map(|peaks| peaks.map(at_common)),
             half_life_ns: clock.ns(lives[number].half_ticks),
@@ -130,7 +128,9 @@ fn add_ends(
         summed.span = span(&by_process[number], &processes[number].clock);
         summed.end_ns = processes[number].end_ns(summed.span.map(|span| span.1));
         if summed.end_ns.is_some_and(|ns| grid.is_before(ns)) {
-            continue; // gone when the window of the ring began
+            // Gone when the window of the ring began: it held nothing then.
+            summed.peak = Height { bytes: 0, ns: grid.begin_ns };
+            continue;
         }
         before_bytes = before_bytes.saturating_add(before[number].bytes);
         let live_bytes = ends::live_bytes(&summed.segments, before[number].bytes);

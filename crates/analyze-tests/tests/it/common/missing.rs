@@ -20,9 +20,13 @@ pub(super) struct Live {
 }
 
 impl Recorded {
-    /// Evicts the chunks that were finished first, as a ring does.
-    pub fn evict(&mut self, chunks: usize) {
+    /// Evicts the chunks that were finished first, as a ring does; with `is_late`, the last one before all others, as one
+    /// does whose drainer was late.
+    pub fn evict(&mut self, chunks: usize, is_late: bool) {
         self.chunks.sort_by_key(|(facts, _)| facts.last_ticks);
+        if is_late && !self.chunks.is_empty() {
+            self.chunks.rotate_right(1);
+        }
         for (facts, payload) in self.chunks.drain(..chunks.min(self.chunks.len())) {
             let info = ChunkInfo { begin_ticks: facts.begin_ticks, ..ChunkInfo::default() };
             let process = &mut self.processes[facts.process].facts;
