@@ -194,12 +194,11 @@ impl Drain {
     pub fn pass(&mut self) {
         self.output.heaps.forget();
         let mut busy = self.find_new();
+        busy |= self.take_sealed(|_| true, monotonic_ns());
         let processes = self.sessions.len();
         let sample = self.memory.is_due(processes);
         let look_into_open = self.output.wants_open();
         for session in self.sessions.values_mut() {
-            self.output.heartbeats.progress();
-            busy |= session.drain(&mut self.output);
             if look_into_open {
                 session.look_into_open(&mut self.output);
             }
@@ -208,8 +207,9 @@ impl Drain {
             }
         }
         let ended = self.sessions.iter().filter_map(|(&key, session)| Some((key, session.how_ended()?)));
-        let ended: Vec<_> = ended.take(self.changes_a_pass).collect();
+        let ended: BTreeMap<_, _> = ended.take(self.changes_a_pass).collect();
         busy |= !ended.is_empty();
+        self.take_sealed(|key| ended.contains_key(key), u64::MAX);
         self.output.heaps.forget(); // what they made is there by now
         for (key, how) in ended {
             self.end(key, how, monotonic_ns());
@@ -224,7 +224,8 @@ impl Drain {
         self.output.pace.passed(busy);
     }
 
-    /// Takes up sessions that are new. A pid that has a session already has exec'd: its old session has ended.
+    /// Takes up sessions that are new. A pid that has a session already has exec'd, or is used again: its old session
+    /// has ended.
     fn find_new(&mut self) -> bool {
         let mut new: Vec<_> =
             base_directory::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
@@ -336,5 +337,6 @@ impl Drain {
     }
 }
 
+mod sealed;
 #[cfg(test)]
 mod tests;

@@ -268,9 +268,13 @@ impl Output {
         }
     }
 
-    /// Compresses what follows as hard as there is time for, where these chunks of a log are full, of so many.
-    pub(super) fn set_level_for(&mut self, full: &[(usize, Header)], in_use: usize) {
-        let level = self.pace.level_for(full, in_use);
+    /// How hard there is time to compress these chunks of a log, which are full, of so many.
+    pub(super) fn level_for(&mut self, full: &[(usize, Header)], in_use: usize) -> i32 {
+        self.pace.level_for(full, in_use)
+    }
+
+    /// Compresses what follows so hard.
+    pub(super) fn set_level(&mut self, level: i32) {
         if let To::Native(sink) = &mut self.to {
             sink.set_level(level);
         }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use heapscribe_analyze::answer::Amount;
 use heapscribe_convert::ring::Held;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
-use heapscribe_wire::chunk::{Header, State};
+use heapscribe_wire::chunk::State;
 use heapscribe_wire::definitions::{Definition, Position};
 use heapscribe_wire::head::{Head, Leaving};
 
@@ -15,7 +15,7 @@ use crate::first_chunks::Rest;
 use crate::heap_samples::HeapSamples;
 use crate::jit_names::JitNames;
 use crate::killed;
-use crate::log::{Log, chunk_info};
+use crate::log::Log;
 use crate::marks::{MarkContext, Marks};
 use crate::named_snapshots;
 use crate::other_programs;
@@ -27,6 +27,10 @@ use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
     Alive, Memory, SessionKey, base_directory, mark_request, open_file, process_info, read_head, read_up_to,
 };
+
+mod chunks;
+
+pub(super) use self::chunks::SealedChunk;
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
@@ -171,49 +175,6 @@ impl SessionDrain {
         process
     }
 
-    /// Takes what is sealed. Whether anything was.
-    pub(super) fn drain(&mut self, output: &mut Output) -> bool {
-        if self.is_ignored {
-            return self.discard();
-        }
-        let process = self.process(output);
-        self.take_mark(process, output);
-        if output.spilled(process).is_some() {
-            self.take_spilled(process, output);
-        }
-        let sealed = self.sealed();
-        if sealed.is_empty() {
-            return false;
-        }
-        output.set_level_for(&sealed, self.head.chunks_in_use());
-        // Looked for after the chunks were seen sealed: all that their events need is committed.
-        self.take_definitions(process, output);
-        for (index, header) in &sealed {
-            self.take_chunk(process, *index, header, output);
-        }
-        // Before the chunks are freed: should we be killed, they are there or here.
-        output.flush();
-        output.freed(process, &self.free(&sealed));
-        true
-    }
-
-    /// Frees what is sealed. Whether anything was.
-    fn discard(&self) -> bool {
-        let sealed = self.sealed();
-        self.free(&sealed);
-        !sealed.is_empty()
-    }
-
-    fn sealed(&self) -> Vec<(usize, Header)> {
-        self.log.chunks(self.head.chunks_in_use(), |header| header.state == State::Sealed as u32)
-    }
-
-    /// Frees chunks; which are free now, by thread and number.
-    fn free(&self, chunks: &[(usize, Header)]) -> Vec<(u32, u64)> {
-        let freed = chunks.iter().filter(|(index, header)| self.log.free(*index, header));
-        freed.map(|(_, header)| (header.thread, header.sequence)).collect()
-    }
-
     /// Writes a mark that `ctl` requested.
     fn take_mark(&mut self, process: ProcessIndex, output: &mut Output) {
         let Some(mark) = mark_request::take(&self.directory) else { return };
@@ -240,69 +201,6 @@ impl SessionDrain {
                 self.defs_read = u64::MAX;
             }
         }
-    }
-
-    fn take_chunk(&mut self, process: ProcessIndex, index: usize, header: &Header, output: &mut Output) {
-        let Some(len) = header.payload_bytes() else {
-            return self.note(format!("chunk {index} claims {} bytes", header.committed));
-        };
-        let mut payload = std::mem::take(&mut output.chunk);
-        let n = self.log.payload(index, &mut payload[..len]);
-        self.write_chunk(process, header, &payload[..n], output);
-        output.chunk = payload;
-        output.heartbeats.progress();
-    }
-
-    /// Writes what open chunks hold so far, and leaves them open.
-    pub(super) fn look_into_open(&mut self, output: &mut Output) {
-        if self.is_ignored {
-            return;
-        }
-        let process = self.process(output);
-        let open =
-            self.log.chunks(self.head.chunks_in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
-        self.take_definitions(process, output);
-        let mut payload = std::mem::take(&mut output.chunk);
-        for (index, header) in &open {
-            let Some(len) = header.payload_bytes() else { continue };
-            let n = self.log.payload(*index, &mut payload[..len]);
-            if self.log.is_still(*index, header) {
-                output.open_events(process, &chunk_info(header), &payload[..n]);
-            }
-        }
-        output.chunk = payload;
-    }
-
-    fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
-        let info = chunk_info(header);
-        if self.rest.as_mut().is_some_and(|rest| !rest.takes(self.key, &info, payload)) {
-            return;
-        }
-        self.jit.chunk(&info, payload);
-        let sums = output.events(process, &info, payload);
-        self.has_calls |= sums.calls.iter().any(|&n| n > 0);
-        self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
-        output.summary.add(process, &info, &sums);
-        if sums.cut_bytes > 0 {
-            output.summary.damaged_bytes += u64::from(sums.cut_bytes);
-            self.note(format!("{} bytes of a chunk of thread {} are damaged", sums.cut_bytes, info.thread));
-        }
-    }
-
-    /// Takes chunks that threads spilled themselves while no collector drained them, and that were not taken before.
-    fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) {
-        let whole_bytes = read_head(self.head.file(), |head| head.spilled_bytes).unwrap_or_default();
-        if whole_bytes <= self.spill.bytes {
-            return;
-        }
-        self.take_definitions(process, output);
-        let (mut spill, directory) = (std::mem::take(&mut self.spill), self.directory.clone());
-        let before = spill.take(&directory, whole_bytes, |chunk| match chunk {
-            Ok((header, payload)) => self.write_chunk(process, header, payload, output),
-            Err(problem) => self.note(problem.to_owned()),
-        });
-        self.spill = spill;
-        output.has_spilled(process, self.spill.bytes, &before);
     }
 
     /// Samples its memory; now and then what was sampled goes into the trace.
@@ -359,7 +257,12 @@ impl SessionDrain {
         self.take_definitions(process, output);
         // It is older than what is still in the log.
         self.take_spilled(process, output);
-        self.drain(output);
+        let mut sealed = Vec::new();
+        self.add_sealed(u64::MAX, output, &mut sealed);
+        sealed.iter().for_each(|chunk| self.take_sealed(chunk, output));
+        // Before the chunks are freed: should we be killed, they are there or here.
+        output.flush();
+        self.free(sealed.iter(), output);
         // A thread killed while it wrote a chunk out has left it in both places.
         let open = self.log.chunks(self.head.chunks_in_use(), |h| {
             h.state != State::Free as u32 && h.committed > 0 && !self.spill.has(h)
