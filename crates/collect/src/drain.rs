@@ -247,7 +247,8 @@ impl Drain {
             let same = before.filter(|(_, earlier)| earlier.namespace == session.namespace);
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
             for earlier in earlier {
-                self.end(earlier, HowEnded::Execed, key.created_mono_ns);
+                let how = self.sessions[&earlier].how_replaced();
+                self.end(earlier, how, key.created_mono_ns);
             }
             self.output.heartbeats.begin(key, session.head());
             self.sessions.insert(key, session);

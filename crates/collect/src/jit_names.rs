@@ -27,9 +27,9 @@ pub(crate) struct JitNames {
 }
 
 impl JitNames {
-    /// Of a process with this pid in its own namespace, and that pid here.
-    pub(crate) fn of(pid: u32, pid_here: u32) -> JitNames {
-        let files = JitFiles::of(pid_here);
+    /// Of a process with this pid in its own namespace, and that pid here, if it has one.
+    pub(crate) fn of(pid: u32, pid_here: Option<u32>) -> JitNames {
+        let files = pid_here.map_or_else(JitFiles::default, JitFiles::of);
         let (growth, moments) = (Growth::default(), Moments::default());
         JitNames {
             pid,

@@ -44,8 +44,9 @@ const KILLS: [Signal; 11] = [
 
 /// How a process has ended: by its status in /proc until its parent waits for it, else by whether it began to exit.
 /// The pid may be another process's by now, which began later.
-pub(super) fn how_ended(pid: u32, created_mono_ns: u64, is_leaving: bool) -> HowEnded {
-    match exit_code(pid).filter(|_| started_before(pid, created_mono_ns)) {
+pub(super) fn how_ended(pid: Option<u32>, created_mono_ns: u64, is_leaving: bool) -> HowEnded {
+    let code = |pid| exit_code(pid).filter(|_| started_before(pid, created_mono_ns));
+    match pid.and_then(code) {
         Some(code) if code & 0x7f != 0 => HowEnded::Killed((code & 0x7f) as u8),
         None if !is_leaving => HowEnded::Unseen,
         _ => HowEnded::Exited,
@@ -204,11 +205,11 @@ mod tests {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
             let id = WaitId::Pid(Pid::from_child(&child));
             waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
-            let of = |created_mono_ns, is_leaving| how_ended(child.id(), created_mono_ns, is_leaving);
+            let of = |created_mono_ns, is_leaving| how_ended(Some(child.id()), created_mono_ns, is_leaving);
             assert_eq!(of(later, false), expected, "{script}");
             assert_eq!(of(0, false), HowEnded::Unseen, "another process of that pid");
             child.wait().unwrap();
-            let of = |is_leaving| how_ended(child.id(), later, is_leaving);
+            let of = |is_leaving| how_ended(Some(child.id()), later, is_leaving);
             assert_eq!((of(false), of(true)), (HowEnded::Unseen, HowEnded::Exited), "{script}");
         }
         let killed = [HowEnded::Killed(9), HowEnded::Unseen, HowEnded::Killed(15), HowEnded::Exited];

@@ -25,7 +25,8 @@ use crate::spilled::SpillProgress;
 use crate::summary::losses;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, base_directory, mark_request, open_file, process_info, read_head, read_up_to,
+    Alive, Memory, SessionKey, base_directory, mark_request, open_file, own_namespace, process_info,
+    read_head, read_up_to,
 };
 
 mod chunks;
@@ -77,7 +78,7 @@ impl SessionDrain {
         let ready =
             || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
         let opened = ready();
-        let opened = if opened.is_none() && Alive::find(pid, created_mono_ns).is_none() {
+        let opened = if opened.is_none() && Alive::of_session(base, key).is_none() {
             // A forked child may have made its session, used it and ended since that look.
             let opened = ready();
             if opened.is_none() {
@@ -89,9 +90,11 @@ impl SessionDrain {
         };
         let (namespace, (head, defs, log)) = opened?;
         let alive = Alive::find_in(namespace, pid, created_mono_ns);
-        let jit = JitNames::of(pid, alive.as_ref().map_or(pid, Alive::pid));
+        let pid_here = pid_here(alive.as_ref(), namespace, pid);
+        let jit = JitNames::of(pid, pid_here);
         // Sampled at once: a short-lived process may not be there for a second time.
-        let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid)).without(&directory);
+        let memory = alive.as_ref().map_or_else(Memory::of_ended, |alive| Memory::of(alive.pid()));
+        let memory = memory.without(&directory);
         Some(SessionDrain {
             directory,
             head: SessionHead::new(head),
@@ -155,10 +158,20 @@ impl SessionDrain {
         match self.head.leaving() {
             Some(Leaving::Exec) => (!is_alive || self.head.is_abandoned()).then_some(HowEnded::Execed),
             leaving => (!is_alive).then(|| {
-                let pid = self.alive.as_ref().map_or(self.key.pid, Alive::pid);
+                let pid = pid_here(self.alive.as_ref(), self.namespace, self.key.pid);
                 killed::how_ended(pid, self.key.created_mono_ns, leaving.is_some())
             }),
         }
+    }
+
+    /// How the process image has ended whose pid has another session now: it exec'd, unless the process itself has ended
+    /// and the pid is used again. Within two ticks of the kernel's clock the new process may pass for the old one.
+    pub(super) fn how_replaced(&self) -> HowEnded {
+        let of_living = match self.head.leaving() {
+            Some(Leaving::Exit) => HowEnded::Exited,
+            _ => HowEnded::Execed,
+        };
+        self.how_ended().unwrap_or(of_living)
     }
 
     /// The number of the process in the trace, which gets it at first.
@@ -300,4 +313,11 @@ impl SessionDrain {
         }
         self.head.into_file()
     }
+}
+
+/// The pid here of a process that is alive, or has ended; `None` of one that ended in another namespace: its pid there is
+/// another's here.
+fn pid_here(alive: Option<&Alive>, namespace: u64, pid: u32) -> Option<u32> {
+    let is_ours = namespace == 0 || namespace == own_namespace();
+    alive.map(Alive::pid).or(is_ours.then_some(pid))
 }

@@ -15,8 +15,6 @@ use heapscribe_wire::plan::{FILE_NAME, Plan};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::base_directory::{self, Base, SESSION_DIR, check_owner};
-use crate::files::open_file;
-use crate::head::read_head;
 use crate::key::SessionKey;
 use crate::liveness::Alive;
 
@@ -125,8 +123,8 @@ impl Draining {
 /// than so many bytes together. How many it removed.
 pub fn make_room(base: &Path, bytes_max: u64) -> usize {
     let Ok(Some(_nobody_else)) = Draining::begin(base) else { return 0 };
-    let mut dead: Vec<SessionKey> =
-        base_directory::sessions(base).filter(|key| has_ended(base, *key)).collect();
+    let has_ended = |key: &SessionKey| Alive::of_session(base, *key).is_none();
+    let mut dead: Vec<SessionKey> = base_directory::sessions(base).filter(has_ended).collect();
     dead.sort_unstable_by_key(|key| std::cmp::Reverse(key.created_mono_ns));
     let mut bytes = 0u64;
     let too_old = dead.into_iter().filter(|key| {
@@ -134,13 +132,6 @@ pub fn make_room(base: &Path, bytes_max: u64) -> usize {
         bytes > bytes_max
     });
     too_old.filter(|key| base_directory::remove_session(base, *key)).count()
-}
-
-/// Whether the process of a session has ended. One that is being made has no head yet.
-fn has_ended(base: &Path, key: SessionKey) -> bool {
-    let head = open_file(&base_directory::session_path(base, key).join("head"), false);
-    let namespace = head.and_then(|head| read_head(&head, |head| head.pid_namespace));
-    Alive::find_in(namespace.unwrap_or(0), key.pid, key.created_mono_ns).is_none()
 }
 
 #[cfg(test)]

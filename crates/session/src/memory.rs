@@ -34,6 +34,11 @@ impl Memory {
         Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None }
     }
 
+    /// That of a process that has ended, and whose pid may be another's by now: without samples.
+    pub fn of_ended() -> Memory {
+        Memory { statm: None, session: None }
+    }
+
     /// The same without what the recorder has in the files of a session.
     pub fn without(self, session: &Path) -> Memory {
         Memory { session: Some(session.to_owned()), ..self }

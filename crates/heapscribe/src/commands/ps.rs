@@ -19,7 +19,7 @@ use crate::message;
 use heapscribe_collect::KilledRetention;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
 use heapscribe_session::inspect::{self, SearchPath, SessionPath, SessionReader, Snapshot};
-use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, process_end};
+use heapscribe_session::{Alive, base_directory, monotonic_ns, process_end};
 use heapscribe_units::{about, counted, duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
 use heapscribe_views::json::parts::RangesJson;
@@ -144,7 +144,6 @@ fn clean(places: &SearchPath) {
 
 /// Directories with events that are in no trace, and that nobody will write to one: all have ended.
 fn unwritten(places: &SearchPath) -> Vec<PathBuf> {
-    let is_alive = |key: SessionKey| Alive::find(key.pid, key.created_mono_ns).is_some();
     let bases = places.directories().iter().flat_map(|place| base_directory::bases(place));
     let left =
         bases.filter(|base| base_directory::has_sessions(base) && base_directory::check_owner(base).is_ok());
@@ -152,7 +151,9 @@ fn unwritten(places: &SearchPath) -> Vec<PathBuf> {
         let began = base_directory::sessions(base).map(|key| key.created_mono_ns).min().unwrap_or(0);
         unfinished::drainer(base, began).is_some()
     };
-    left.filter(|base| !is_drained(base) && !base_directory::sessions(base).any(is_alive)).collect()
+    let has_living =
+        |base: &Path| base_directory::sessions(base).any(|key| Alive::of_session(base, key).is_some());
+    left.filter(|base| !is_drained(base) && !has_living(base)).collect()
 }
 
 /// A recorded process; removes its heap from `heaps`.

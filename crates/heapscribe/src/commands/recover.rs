@@ -19,7 +19,7 @@ use heapscribe_convert::file_source::{FileSource, source};
 use heapscribe_convert::native::join;
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::{Alive, SessionKey, always, control};
+use heapscribe_session::{Alive, always, control};
 use heapscribe_session::{base_directory, real_time_rules};
 use heapscribe_units as units;
 
@@ -339,10 +339,9 @@ fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
     Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
 }
 
-/// A process of these sessions that lives.
+/// A process of these sessions that lives: its pid here.
 fn running(dir: &Path) -> Option<u32> {
-    let is_alive = |key: &SessionKey| Alive::find(key.pid, key.created_mono_ns).is_some();
-    base_directory::sessions(dir).find(is_alive).map(|key| key.pid)
+    base_directory::sessions(dir).find_map(|key| Alive::of_session(dir, key)).map(|alive| alive.pid())
 }
 
 /// Whether two are of one recording; traces of several may have had the same path.

@@ -119,7 +119,7 @@ impl Wanted {
 }
 
 impl JitFiles {
-    /// Of a process that lives, with this pid here.
+    /// Of a process that lives, or has just ended, with this pid here.
     pub fn of(pid: u32) -> JitFiles {
         let working = format!("/proc/{pid}/cwd");
         if is_elsewhere(pid) {
