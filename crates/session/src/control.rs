@@ -15,9 +15,8 @@ use heapscribe_wire::limits::{DEFS_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
-use crate::base_directory::{bases, check_owner, session_path, sessions};
 use crate::clock::monotonic_ns;
-use crate::key::SessionKey;
+use crate::inspect::SessionPath;
 use crate::{mark_request, mode_changes, open_file, read_head, read_up_to, real_time_rules};
 use heapscribe_diagnostics::Problem;
 
@@ -31,6 +30,8 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Controlled {
     base: PathBuf,
     head: PathBuf,
+    /// Its pid here.
+    pub pid: u32,
     /// Its program.
     pub exe: String,
     /// What is recorded now.
@@ -38,31 +39,23 @@ pub struct Controlled {
 }
 
 impl Controlled {
-    /// Finds the session of a process below these directories: the newest, which is that of the program
-    /// that it runs now.
-    pub fn find(pid: u32, parents: &[PathBuf]) -> Result<Controlled> {
-        let mut candidates: Vec<(u64, PathBuf)> = Vec::new();
-        for base in parents.iter().flat_map(|parent| bases(parent)) {
-            let of_process = sessions(&base).filter(|key| key.pid == pid);
-            candidates.extend(of_process.map(|key| (key.created_mono_ns, base.clone())));
-        }
-        let Some((created_mono_ns, base)) = candidates.into_iter().max() else {
-            return Err(none(pid, parents));
-        };
-        if !Path::new(&format!("/proc/{pid}")).exists() {
-            let what = format!("process {pid} has ended");
+    /// The process of a session.
+    pub fn of(session: &SessionPath) -> Result<Controlled> {
+        let Some(pid) = session.living_pid() else {
+            let what = format!("process {} has ended", session.pid);
             return Err(Problem::new(what, "its trace shows what it did until then").into());
-        }
-        check_owner(&base)?;
-        Controlled::read(base.clone(), session_path(&base, SessionKey { pid, created_mono_ns }).join("head"))
+        };
+        session.check_owner()?;
+        let base = session.directory.parent().unwrap_or(&session.directory);
+        Controlled::read(base.to_owned(), session.directory.join("head"), pid)
     }
 
-    fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
+    fn read(base: PathBuf, head: PathBuf, pid: u32) -> Result<Controlled> {
         let shown = head.display();
         let bytes = written_head(&head).with_context(|| format!("cannot read {shown}"))?;
         let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is not the head of a session"))?;
         let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
-        Ok(Controlled { base, head, exe, mode })
+        Ok(Controlled { base, head, pid, exe, mode })
     }
 
     /// What `record` began with; everything when it began with nothing.
@@ -174,14 +167,6 @@ pub fn first_mode(base: &Path) -> Result<Mode> {
 fn open(path: &Path, write: bool) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
     OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path)
-}
-
-fn none(pid: u32, parents: &[PathBuf]) -> anyhow::Error {
-    let places: Vec<_> = parents.iter().map(|parent| parent.display().to_string()).collect();
-    let what = format!("this user has no session of process {pid} in {}", places.join(", "));
-    let hint = "list recorded processes with `heapscribe ps`; if `record` was started with --session-dir, \
-                pass the same directory";
-    Problem::new(what, hint).into()
 }
 
 #[cfg(test)]

@@ -92,6 +92,11 @@ pub fn own_namespace() -> u64 {
     namespace_of("self").unwrap_or(0)
 }
 
+/// What a process that has this pid here calls itself, and the inode number of the namespace in which it does.
+pub(crate) fn name_of(pid_here: u32) -> Option<(u32, u64)> {
+    Some((own_pid(pid_here)?, namespace_of(&pid_here.to_string())?))
+}
+
 /// The pid here of the process that has `pid` in another namespace (a container's).
 fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
     namesakes(pid).find(|pid_here| namespace_of(&pid_here.to_string()) == Some(namespace))

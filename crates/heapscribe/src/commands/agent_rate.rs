@@ -1,8 +1,7 @@
 //! What an agent has recorded, and its sampling rate: it follows what was seen, in each running process and for those to come.
 
-use std::slice;
-
 use heapscribe_session::control::Controlled;
+use heapscribe_session::inspect::SessionPath;
 use heapscribe_session::{Base, base_directory, clock_kind, monotonic_ns, own_namespace};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, WhenFull};
@@ -83,14 +82,14 @@ impl Sampling {
             message::error(&e);
         }
         for key in base_directory::sessions(base.path()) {
-            set(key.pid, base, self.mean_bytes);
+            set(&SessionPath::in_base(base.path(), key), self.mean_bytes);
         }
     }
 }
 
 /// Has a process sample at this rate, or the nearest that it can; one that ends in this moment does not matter.
-fn set(pid: u32, base: &Base, mean_bytes: u64) {
-    let Ok(process) = Controlled::find(pid, slice::from_ref(&base.path().to_owned())) else { return };
+fn set(session: &SessionPath, mean_bytes: u64) {
+    let Ok(process) = Controlled::of(session) else { return };
     let mode = process.nearest(Mode::Sampled { mean_bytes });
     // What somebody turned off, or wants to have whole, stays so.
     if matches!(process.mode, Mode::Sampled { .. }) && process.mode != mode {

@@ -8,23 +8,20 @@ use heapscribe_wire::mode::Mode;
 use crate::cli::{CtlArgs, CtlVerb};
 use crate::message;
 use heapscribe_session::control::Controlled;
-use heapscribe_session::inspect::{self, Snapshot};
+use heapscribe_session::inspect::{self, SessionPath, Snapshot};
 use heapscribe_units::short_bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
     let places = inspect::places(args.session_dir.as_deref());
-    let pid = match args.process.parse() {
-        Ok(pid) => pid,
-        Err(_) => inspect::one(&args.process, &places)?.pid,
-    };
-    let process = Controlled::find(pid, places.directories())?;
-    let who = format!("process {pid} ({})", process.exe);
+    let session = inspect::one(&args.process, &places)?;
+    let process = Controlled::of(&session)?;
+    let who = format!("process {} ({})", process.pid, process.exe);
     let wanted = match &args.verb {
         CtlVerb::Mode { mode } => *mode,
         CtlVerb::Start => process.first_mode()?,
         CtlVerb::Stop => Mode::Off,
-        CtlVerb::Snapshot { name } => return snapshot(args, pid, name, &who),
+        CtlVerb::Snapshot { name } => return snapshot(&session, process.pid, name, &who),
         CtlVerb::Mark { name } => {
             process.mark(name.as_bytes())?;
             message::note(&format!("set the mark in {who}"));
@@ -47,9 +44,8 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn snapshot(args: &CtlArgs, pid: u32, name: &str, who: &str) -> Result<ExitCode> {
-    let place = inspect::places(args.session_dir.as_deref());
-    let session = inspect::one(&pid.to_string(), &place)?.open()?;
+fn snapshot(session: &SessionPath, pid: u32, name: &str, who: &str) -> Result<ExitCode> {
+    let session = session.open()?;
     let id = inspect::save_named(&Snapshot::take(&session)?, &session, name)?;
     message::note(&format!(
         "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {pid} --download {id}"

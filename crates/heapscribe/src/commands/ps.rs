@@ -178,13 +178,14 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         Mode::Full => ("full", None),
         Mode::Sampled { mean_bytes } => ("sampled", Some(mean_bytes)),
     };
-    let alive = session.living_pid().is_some();
+    let living_pid = session.living_pid();
+    let alive = living_pid.is_some();
     let of = |statistics: &HeapStatistics| {
         (statistics.pid, statistics.pid_namespace) == (head.pid, head.pid_namespace)
     };
     let statistics = heaps.iter().position(of).filter(|_| alive).map(|n| heaps.remove(n));
     Ok(Row {
-        pid: head.pid,
+        pid: living_pid.unwrap_or(head.pid),
         alive,
         exe: String::from_utf8_lossy(head.exe).into_owned(),
         session: Some(found.directory.display().to_string()),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use heapscribe_convert::Opened;
 use heapscribe_convert::ranges::IndexOptions;
 use heapscribe_session::control::Controlled;
-use heapscribe_session::inspect::{SearchPath, SessionPath, SessionReader, Snapshot};
+use heapscribe_session::inspect::{self, SearchPath, SessionPath, SessionReader, Snapshot};
 use heapscribe_viewer::{Asked, Response, Server, Status, Viewer};
 use heapscribe_wire::mode::Mode;
 use serde_json::{Value, json};
@@ -45,7 +45,13 @@ pub(super) fn run(
     server: &Server,
 ) -> Result<ExitCode> {
     let session = found.open()?;
-    let mut live = Live { session, pid: found.pid, place, begin: Instant::now(), samples: Vec::new() };
+    let mut live = Live {
+        session,
+        pid: found.living_pid().unwrap_or(found.pid),
+        place,
+        begin: Instant::now(),
+        samples: Vec::new(),
+    };
     let first = Snapshot::take(&live.session)?.with_jit_names(&live.session);
     let (send, receive) = channel::<Waiting>();
     thread::scope(|scope| {
@@ -109,7 +115,7 @@ impl Live {
 
     /// What the page shows of the process itself.
     fn state(&self) -> Response {
-        let mode = Controlled::find(self.pid, self.place.directories()).ok().map(|process| process.mode);
+        let mode = self.process().ok().map(|process| process.mode);
         let column = |n: usize| -> Vec<u64> { self.samples.iter().map(|sample| sample[n]).collect() };
         let state = json!({
             "pid": self.pid,
@@ -123,6 +129,11 @@ impl Live {
         Response::json(Status::Ok, &state)
     }
 
+    /// The process, with the program that it runs now.
+    fn process(&self) -> Result<Controlled> {
+        Controlled::of(&inspect::one(&self.pid.to_string(), &self.place)?)
+    }
+
     /// Does what `ctl` does.
     fn control(&self, asked: &Asked) -> Response {
         match self.controlled(asked) {
@@ -132,7 +143,7 @@ impl Live {
     }
 
     fn controlled(&self, asked: &Asked) -> Result<()> {
-        let process = Controlled::find(self.pid, self.place.directories())?;
+        let process = self.process()?;
         let mode = match asked.query.get("do") {
             Some("start") => process.first_mode()?,
             Some("stop") => Mode::Off,

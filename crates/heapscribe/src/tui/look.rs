@@ -58,7 +58,7 @@ impl Look {
         let (head, alive) = (snapshot.head.get(), session.living_pid());
         Ok(Look {
             mono_ns: snapshot.moment.mono_ns,
-            pid: head.pid,
+            pid: alive.unwrap_or(head.pid),
             exe: String::from_utf8_lossy(head.exe).into_owned(),
             mode: in_words(head.mode),
             mean_bytes: match head.mode {

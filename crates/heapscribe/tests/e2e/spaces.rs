@@ -1,8 +1,9 @@
 //! Programs in name spaces of their own, where a pid means another process than it does to `record`.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Counted, Place, Report, Run, has, may_mount_or_skip, skip};
+use crate::support::{Counted, Place, Report, Run, has, heapscribe, may_mount_or_skip, skip, until};
 
 /// A container's first process is pid 1 there: `record` must not take it for the machine's init, and wait
 /// for that for ever; and the container's calls are in the trace.
@@ -72,4 +73,49 @@ fn time_name_space() {
             report.calls()
         );
     }
+}
+
+/// Of processes in containers `ps` printed what they call themselves there, 1 and 2, and no command found them by the pids
+/// that they have here.
+#[test]
+fn processes_of_a_pid_name_space_are_found_by_their_pids_here() {
+    if !may_mount_or_skip("unshare") || !has("unshare") {
+        return;
+    }
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let two = "perl -e 'sleep 1000' & perl -e 'my @blocks = (1 .. 50000); sleep 1000' & wait";
+    let containers =
+        format!("unshare -pf --kill-child sh -c \"{two}\" & unshare -pf --kill-child sh -c \"{two}\" & wait");
+    let run = Run::new(&place, "sh").args(["-c", &containers]).options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    let output_of = |words: &[&str]| {
+        let output = heapscribe().args(words).arg("--session-dir").arg(&dir).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let is_perl = |row: &Value| row["exe"].as_str().is_some_and(|exe| exe.ends_with("/perl"));
+    let rows = || -> Vec<Value> {
+        let rows: Vec<Value> = serde_json::from_str(&output_of(&["ps", "--json"]).1).unwrap();
+        rows.into_iter().filter(|row| is_perl(row) && row["live_blocks"].as_u64() > Some(900)).collect()
+    };
+    until("all four have begun", || rows().len() == 4);
+    for row in rows() {
+        let pid = row["pid"].to_string();
+        let exe = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+        assert_eq!(row["exe"].as_str(), exe.to_str());
+        for words in [&["top", &pid, "--once"][..], &["ctl", &pid, "mark", "here"], &["list", &pid]] {
+            let (code, text) = output_of(words);
+            assert_eq!(code, Some(0), "{words:?}: {text}");
+        }
+        let out = place.path(&format!("{pid}.hst"));
+        assert_eq!(output_of(&["snapshot", &pid, "-o", out.to_str().unwrap()]).0, Some(0));
+        assert_eq!(Report::of(&out).json["live"]["blocks"], row["live_blocks"]);
+    }
+    let (code, text) = output_of(&["snapshot", "perl"]);
+    assert!(code == Some(1) && text.contains("matches 4 processes"), "{text}");
+    for row in rows() {
+        kill_process(Pid::from_raw(row["pid"].as_i64().unwrap() as i32).unwrap(), Signal::TERM).unwrap();
+    }
+    started.wait();
 }

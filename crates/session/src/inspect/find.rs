@@ -1,5 +1,6 @@
 //! Finds sessions: by the number of a process, by the name of its program, or by their directory.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -7,6 +8,7 @@ use heapscribe_wire::plan::FILE_NAME;
 
 use crate::base_directory;
 use crate::key::SessionKey;
+use crate::liveness::{Alive, name_of};
 use crate::search_path::SearchPath;
 use heapscribe_diagnostics::Problem;
 
@@ -30,13 +32,35 @@ impl SessionPath {
         Some(SessionPath { created_mono_ns, pid, directory: directory.to_owned() })
     }
 
+    /// That of a base directory.
+    pub fn in_base(base: &Path, key: SessionKey) -> SessionPath {
+        let SessionKey { pid, created_mono_ns } = key;
+        SessionPath { created_mono_ns, pid, directory: base_directory::session_path(base, key) }
+    }
+
+    fn key(&self) -> SessionKey {
+        SessionKey { pid: self.pid, created_mono_ns: self.created_mono_ns }
+    }
+
     /// Opens it, when it is this user's own.
     pub fn open(&self) -> Result<SessionReader> {
-        if let Some(base) = self.directory.parent() {
-            base_directory::check_owner(base)?;
-        }
-        let key = SessionKey { pid: self.pid, created_mono_ns: self.created_mono_ns };
-        SessionReader::open(&self.directory, key)
+        self.check_owner()?;
+        SessionReader::open(&self.directory, self.key())
+    }
+
+    /// Whether it is this user's own.
+    pub(crate) fn check_owner(&self) -> Result<()> {
+        self.directory.parent().map_or(Ok(()), base_directory::check_owner)
+    }
+
+    /// The pid that its process has here, while it lives: in a container it calls itself otherwise.
+    pub fn living_pid(&self) -> Option<u32> {
+        Alive::of_session(self.directory.parent()?, self.key()).map(|alive| alive.pid())
+    }
+
+    /// In which pid namespace its pid counts; 0 when that is not known yet.
+    fn namespace(&self) -> u64 {
+        HeadCopy::of(&self.directory.join("head")).map_or(0, |head| head.get().pid_namespace)
     }
 
     /// Whether its program has this file name, or was started by it: `redis-server` is a link to
@@ -63,11 +87,7 @@ pub fn all(place: &SearchPath) -> Vec<SessionPath> {
 }
 
 fn in_base(base: &Path) -> Vec<SessionPath> {
-    let at = |key: SessionKey| {
-        let SessionKey { pid, created_mono_ns } = key;
-        SessionPath { created_mono_ns, pid, directory: base_directory::session_path(base, key) }
-    };
-    base_directory::sessions(base).map(at).collect()
+    base_directory::sessions(base).map(|key| SessionPath::in_base(base, key)).collect()
 }
 
 /// The session of a process by its number, by the name of its program, or by a directory: its own, or the
@@ -78,9 +98,22 @@ pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
     }
     let all = all(place);
     if let Ok(pid) = wanted.parse::<u32>() {
-        return all.into_iter().filter(|session| session.pid == pid).max().ok_or_else(|| none(wanted, place));
+        return of_pid(&all, pid).cloned().ok_or_else(|| none(&format!("process {pid}"), place));
     }
     only(newest(all.into_iter().filter(|session| session.is_called(wanted))), wanted, place)
+}
+
+/// The newest session of the process that has this pid here. Where there is none, it is one's own pid: of a process that has
+/// ended, or runs where we do not see it.
+fn of_pid(all: &[SessionPath], pid: u32) -> Option<&SessionPath> {
+    let name = name_of(pid);
+    let is_its = |session: &&SessionPath| {
+        name.is_some_and(|(own, namespace)| {
+            session.pid == own && [0, namespace].contains(&session.namespace())
+        })
+    };
+    let of_living = all.iter().filter(is_its).max();
+    of_living.or_else(|| all.iter().filter(|session| session.pid == pid).max())
 }
 
 /// The sessions of all processes that [`one`] would take, one of each.
@@ -97,16 +130,18 @@ pub fn is_session(directory: &Path) -> bool {
     directory.join("head").is_file()
 }
 
-/// Of each process the newest.
+/// Of each process the newest. The first processes of two containers both have pid 1.
 fn newest(all: impl Iterator<Item = SessionPath>) -> Vec<SessionPath> {
-    let mut newest: Vec<SessionPath> = Vec::new();
+    let mut newest: BTreeMap<(u32, u64), SessionPath> = BTreeMap::new();
     for session in all {
-        match newest.last_mut() {
-            Some(last) if last.pid == session.pid => *last = session,
-            _ => newest.push(session),
+        let of_process = (session.pid, session.namespace());
+        let is_newer =
+            newest.get(&of_process).is_none_or(|last| last.created_mono_ns < session.created_mono_ns);
+        if is_newer {
+            newest.insert(of_process, session);
         }
     }
-    newest
+    newest.into_values().collect()
 }
 
 /// Opens a session of a base directory.
@@ -141,8 +176,8 @@ fn only(matches: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<S
         (Some(only), None) => Ok(only),
         (None, _) => Err(none(wanted, place)),
         (Some(first), Some(second)) => {
-            let pids: Vec<_> =
-                [first, second].into_iter().chain(matches).map(|session| session.pid.to_string()).collect();
+            let pid = |session: SessionPath| session.living_pid().unwrap_or(session.pid).to_string();
+            let pids: Vec<_> = [first, second].into_iter().chain(matches).map(pid).collect();
             let what = format!("{wanted} matches {} processes: {}", pids.len(), pids.join(", "));
             Err(Problem::new(what, "choose one by its PID").into())
         }
