@@ -165,9 +165,9 @@ impl Drain {
     }
 
     /// How a process ended, of which its parent may know more.
-    fn known_end(&self, pid: u32, how: HowEnded) -> HowEnded {
+    fn known_end(&self, pid: Option<u32>, how: HowEnded) -> HowEnded {
         let is_end = matches!(how, HowEnded::Exited | HowEnded::Killed(_) | HowEnded::Unseen);
-        match self.waited.filter(|(waited, _)| *waited == pid && is_end) {
+        match self.waited.filter(|(waited, _)| Some(*waited) == pid && is_end) {
             Some((_, ExitStatus::Signal(signal))) => HowEnded::Killed(signal as u8),
             Some((_, ExitStatus::Code(_))) => HowEnded::Exited,
             None => how,
@@ -264,7 +264,7 @@ impl Drain {
             self.output.heartbeats.progress();
             self.output.summary.ignored += u64::from(session.is_ignored());
             let is_abandoned = how == HowEnded::Abandoned;
-            let how = self.known_end(key.pid, how);
+            let how = self.known_end(session.pid_here(), how);
             let killed = self.retains_killed && killed::was_killed(how) && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key, ended_mono_ns) {

@@ -147,6 +147,11 @@ impl SessionDrain {
         self.head.program()
     }
 
+    /// The pid that its process has, or had, here.
+    pub(super) fn pid_here(&self) -> Option<u32> {
+        pid_here(self.alive.as_ref(), self.namespace, self.key.pid)
+    }
+
     pub(super) fn alive(&self) -> Option<&Alive> {
         self.alive.as_ref()
     }
@@ -157,10 +162,8 @@ impl SessionDrain {
         let is_alive = self.alive.as_ref().is_some_and(Alive::is_alive);
         match self.head.leaving() {
             Some(Leaving::Exec) => (!is_alive || self.head.is_abandoned()).then_some(HowEnded::Execed),
-            leaving => (!is_alive).then(|| {
-                let pid = pid_here(self.alive.as_ref(), self.namespace, self.key.pid);
-                killed::how_ended(pid, self.key.created_mono_ns, leaving.is_some())
-            }),
+            leaving => (!is_alive)
+                .then(|| killed::how_ended(self.pid_here(), self.key.created_mono_ns, leaving.is_some())),
         }
     }
 

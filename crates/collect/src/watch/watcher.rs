@@ -106,7 +106,9 @@ impl Watch {
         for key in sessions {
             let watched = before.remove(&key).or_else(|| self.open(base, key));
             if let Some(mut watched) = watched {
-                self.look_at(key.pid, &mut watched);
+                // The first process of each container calls itself 1: its files would have the names of another's.
+                let pid = watched.session.living_pid().unwrap_or(key.pid);
+                self.look_at(pid, &mut watched);
                 self.processes.insert(key, watched);
             }
         }

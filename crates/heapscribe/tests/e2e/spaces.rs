@@ -119,3 +119,19 @@ fn processes_of_a_pid_name_space_are_found_by_their_pids_here() {
     }
     started.wait();
 }
+
+/// The first process of each container calls itself 1: the snapshot of one's peak was written over that of another.
+#[test]
+fn each_container_has_snapshots_of_its_own() {
+    if !may_mount_or_skip("unshare") || !has("unshare") {
+        return;
+    }
+    let place = Place::new();
+    let one = |blocks| format!("unshare -pf perl -e 'my @blocks = map {{ [1] }} 1 .. {blocks}; sleep 2'");
+    let containers = format!("{} & {} & wait", one(30_000), one(60_000));
+    let run = Run::new(&place, "sh").args(["-c", &containers]).options(["--snapshot-at", "peak"]);
+    assert_eq!(run.recorded().code, 0);
+    let files = std::fs::read_dir(run.trace().parent().unwrap()).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.ends_with(".peak.hst")).count(), 2);
+}
