@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::ops::Deref;
 
 use anyhow::{Context, Result};
+use heapscribe_analyze::answer::EarlyTimes;
 use heapscribe_analyze::input::{Choice, Chosen, History as _};
 use heapscribe_analyze::memory::{self, Memory};
 use heapscribe_analyze::selection::{Selection, Split};
@@ -137,6 +138,14 @@ impl Opened {
     /// As a recording to be analyzed.
     pub fn recording(&self) -> Recording<'_, FileSource> {
         Recording::new(&self.trace)
+    }
+
+    /// By how much its times are early; none where they are not.
+    pub fn early_times(&self) -> Option<EarlyTimes> {
+        let recording = self.recording();
+        let processes = recording.processes();
+        let early = processes.iter().filter_map(|process| process.early_times);
+        EarlyTimes::of_any(early, recording.session().begin_mono_ns)
     }
 
     /// The processes and threads that are chosen.

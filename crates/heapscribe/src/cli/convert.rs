@@ -162,6 +162,12 @@ impl ConvertTo {
             || self.table_format().is_some()
     }
 
+    /// Whether it has times of events, or lifetimes.
+    pub(crate) fn has_times(self) -> bool {
+        use ConvertTo::{Folded, Heaphook, Heaphook01, Otlp, Pprof, Speedscope};
+        !matches!(self, Folded | Speedscope | Pprof | Otlp | Heaphook | Heaphook01)
+    }
+
     /// The form of tables, if it is one.
     pub(crate) fn table_format(self) -> Option<TableFormat> {
         match self {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_formats::heaplog::Style;
 
-use super::convert_one::{exit_code, one};
+use super::convert_one::{exit_code, note_early_times, one};
 use super::output::create;
 use super::resolver::resolver;
 use super::rewrite::copied;
@@ -49,6 +49,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         (Kind::File(Format::Memtrace), ConvertTo::Memtrace) => rewrite_memtrace(args, input)?,
         (_, ConvertTo::Memtrace) => {
             let trace = input.into_trace(args.salvage.into())?;
+            note_early_times(args, &trace);
             let resolver = resolver(&args.symbols, &[&trace])?;
             if memtrace::from::is_origin(&trace) {
                 return Err(lost_before(args).into());
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         }
         (_, ConvertTo::Gotrace) => {
             let trace = input.into_trace(args.salvage.into())?;
+            note_early_times(args, &trace);
             let resolver = resolver(&args.symbols, &[&trace])?;
             gotrace::convert(&trace, one(args, &trace)?, &resolver, create(args.output())?)?
         }

@@ -19,7 +19,7 @@ use heapscribe_formats::{Evicted, Process};
 use heapscribe_views::exports::chrome_trace::NamedNote;
 use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, speedscope};
 
-use super::convert_one::{exit_code, one};
+use super::convert_one::{exit_code, note_early_times, one};
 use super::flame_picture::Form;
 use super::output::create;
 use super::resolver::resolver;
@@ -38,6 +38,7 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
         }
         _ => input.into_trace(args.salvage.into())?,
     };
+    note_early_times(args, &trace);
     if let Some(format) = args.to.table_format() {
         return convert_tables::run(args, &trace, format);
     }

@@ -8,6 +8,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Process;
 use heapscribe_units::{counted, short_bytes};
 use heapscribe_views::losses::Missing;
+use heapscribe_views::text::early_times;
 
 use super::partial;
 use crate::cli::ConvertArgs;
@@ -31,6 +32,15 @@ pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Proce
     };
     partial::warn_of_ring(&args.trace, &process.evicted, &so);
     Ok(process)
+}
+
+/// Says that times are early, of formats that have times and cannot say it themselves.
+pub(super) fn note_early_times(args: &ConvertArgs, trace: &Opened) {
+    if args.to.has_times()
+        && let Some(sentence) = early_times::sentence(trace.early_times())
+    {
+        message::note(&format!("{}: {sentence}", args.output().display()));
+    }
 }
 
 /// 0 when all of the process is in what was written; losses of the recording are no less missing from it.

@@ -327,7 +327,6 @@ pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
 pub(super) struct Reported {
     pub(super) figures: RangeStacks<FIGURES>,
     pub(super) times: RangeTimes,
-    pub(super) begin_mono_ns: u64,
     pub(super) duration_ns: u64,
     pub(super) is_estimated: bool,
     /// Why figures are not exact.
@@ -383,7 +382,6 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
                 .live_at_ns
                 .map(|ns| ns.saturating_sub(begin_ns).min(ranges.extent().duration_ns)),
         },
-        begin_mono_ns: begin_ns,
         duration_ns: ranges.extent().duration_ns,
         is_estimated: is_sampled(&recording),
         causes: causes(&missing),

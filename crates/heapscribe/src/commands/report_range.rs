@@ -4,7 +4,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_analyze::answer::EarlyTimes;
 use heapscribe_analyze::input::History as _;
 use heapscribe_convert::Opened;
 use heapscribe_symbols::{NamedStacks, Resolver, lossy};
@@ -23,15 +22,14 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> Result<ExitCode> {
     let reported = range::report_of(trace, &args.trace, &args.choice.choice(), &args.range)?;
-    let (command, processes) = (trace.recording().session().command, trace.recording().processes());
-    let early_times = processes.iter().filter_map(|process| process.early_times);
+    let command = trace.recording().session().command;
     let part = args.choice.in_words();
     let report = RangeReport {
         figures: &reported.figures,
         times: reported.times,
         command: command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" "),
         duration_ns: reported.duration_ns,
-        early_times: EarlyTimes::of_any(early_times, reported.begin_mono_ns),
+        early_times: trace.early_times(),
         part: &part,
         is_estimated: reported.is_estimated,
         causes: &reported.causes,

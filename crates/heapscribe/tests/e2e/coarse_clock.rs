@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{Place, Report, Run};
+use crate::support::{Place, Report, Run, heapscribe};
 use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
@@ -53,6 +53,20 @@ fn sizes_and_counts_are_those_of_the_precise_clock() {
     assert_eq!(coarse.json.pointer("/early_times/until_ns"), None, "nobody else has begun");
     let part = Report::with(&["--from", "1ms"], &place.path("run.hst"));
     assert_eq!(part.json["early_times"], coarse.json["early_times"]);
+    // Other formats have no word for it; folded stacks have no times.
+    for (format, is_told) in
+        [("memtrace", true), ("parquet", true), ("chrome-trace", true), ("folded", false)]
+    {
+        let to = place.path(format);
+        let command = heapscribe()
+            .arg("convert")
+            .arg(place.path("run.hst"))
+            .args(["--to", format, "-o"])
+            .arg(&to)
+            .output();
+        let said = String::from_utf8(command.unwrap().stderr).unwrap();
+        assert_eq!(said.contains("early"), is_told, "{format}: {said}");
+    }
     // A tick for each event takes less room than what it really took.
     assert!(trace_bytes() < precise_bytes, "{} of {precise_bytes}", trace_bytes());
 }
