@@ -18,13 +18,29 @@ mod terminal;
 mod tui;
 
 use std::process::ExitCode;
+use std::thread;
+
+use rustix::process::{Resource, getrlimit};
 
 use crate::cli::Command;
+
+/// What commands have of stack at least. With `ulimit -s 128` the command line alone overflowed the main thread's.
+const STACK_BYTES: u64 = 1 << 20;
 
 fn main() -> ExitCode {
     if let Some(code) = replay::child::run_if_asked() {
         return code;
     }
+    if getrlimit(Resource::Stack).current.is_none_or(|bytes| bytes >= STACK_BYTES) {
+        return run();
+    }
+    let apart = thread::Builder::new().stack_size(8 * STACK_BYTES as usize).spawn(run);
+    // Without room for a thread it is tried as it is.
+    apart.map_or_else(|_| run(), |thread| thread.join().unwrap_or_else(|_| exit::failed()))
+}
+
+/// Does what the command line asks for.
+fn run() -> ExitCode {
     message::show_notices();
     if !message::has_unicode() {
         heapscribe_units::use_ascii();

@@ -2,7 +2,9 @@
 //! with the smallest stack that there is, from a signal handler with a page. Beyond what libc's own heap takes of
 //! it, ours and the recorder take what docs/reference/limits.md says.
 
-use crate::support::{Place, Run};
+use std::process::Command;
+
+use crate::support::{Place, Run, heapscribe};
 
 /// What a call of the heap takes of its caller's stack at most: under a heap, and when it is recorded the first time from
 /// a place, or again.
@@ -57,4 +59,19 @@ fn what_calls_take_of_their_callers_stack() {
         let above: Vec<_> = calls.into_iter().filter(|(_, bytes)| *bytes > most).collect();
         assert!(above.is_empty(), "{options:?}, more than {most}: {above:?}");
     });
+}
+
+/// `record` and `report` overflowed a main thread's stack of 128 KiB before they had read their options.
+#[test]
+fn heapscribe_itself() {
+    let place = Place::new();
+    let trace = place.path("run.hst");
+    let shown = trace.to_str().unwrap();
+    for words in [&["record", "-q", "-o", shown, "--", "/bin/true"][..], &["report", shown], &["--help"]] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -s 128; exec \"$@\"", "sh"]).arg(heapscribe().get_program()).args(words);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &said[..]), (Some(0), ""), "{words:?}");
+    }
 }
