@@ -99,14 +99,22 @@ pub(crate) fn name_of(pid_here: u32) -> Option<(u32, u64)> {
 
 /// The pid here of the process that has `pid` in another namespace (a container's).
 fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
-    namesakes(pid).find(|pid_here| namespace_of(&pid_here.to_string()) == Some(namespace))
+    // A link is read in a fifth of the time that a status is written in.
+    let mut in_namespace = pids().filter(|pid_here| namespace_of(&pid_here.to_string()) == Some(namespace));
+    in_namespace.find(|pid_here| own_pid(*pid_here) == Some(pid))
 }
 
 /// The pids here of processes that call themselves `pid` in their own namespaces: found by asking all.
 fn namesakes(pid: u32) -> impl Iterator<Item = u32> {
+    pids().filter(move |pid_here| own_pid(*pid_here) == Some(pid))
+}
+
+/// All processes, the highest first: most who are looked for are new.
+fn pids() -> impl Iterator<Item = u32> {
     let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(move |pid_here| own_pid(*pid_here) == Some(pid))
+    let mut pids: Vec<u32> = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable_by_key(|pid| std::cmp::Reverse(*pid));
+    pids.into_iter()
 }
 
 /// What a process calls itself in its own namespace.
