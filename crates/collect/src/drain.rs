@@ -5,19 +5,20 @@
 //! scribble on is copied first, checked, then used. One pass looks at every session once; between passes
 //! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
 use heapscribe_formats::model::{
-    ExitStatus, HowEnded, SessionEnd, SessionInfo, Unrecorded, UnrecordedProgram,
+    ExitStatus, HowEnded, SessionEnd, SessionInfo, Unrecorded, UnrecordedProgram, UnrecordedReason,
 };
 
 use heapscribe_convert::ring::{Held, Limits};
 use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, wait};
 
+use crate::descriptors::are_scarce;
 use crate::forked::Forked;
 use crate::killed;
 use crate::memory_schedule::Schedule;
@@ -60,6 +61,10 @@ pub struct Drain {
     keeps: bool,
     /// How many sessions begin, and end, in one pass at most.
     changes_a_pass: usize,
+    /// Sessions that have been taken, and are still in their directory.
+    taken: BTreeSet<SessionKey>,
+    /// Whether there are sessions that wait for descriptors of others.
+    lacks_descriptors: bool,
 }
 
 impl Drain {
@@ -100,6 +105,8 @@ impl Drain {
             rest_of: None,
             keeps: false,
             changes_a_pass: usize::MAX,
+            taken: BTreeSet::new(),
+            lacks_descriptors: false,
         }
     }
 
@@ -190,8 +197,8 @@ impl Drain {
         self.output.annotations.marks = plan.at_marks;
     }
 
-    /// Looks at every session once.
-    pub fn pass(&mut self) {
+    /// Looks at every session once. Whether others wait for the descriptors of those that have ended.
+    pub fn pass(&mut self) -> bool {
         self.output.heaps.forget();
         let mut busy = self.find_new();
         busy |= self.take_sealed(|_| true, monotonic_ns());
@@ -208,7 +215,8 @@ impl Drain {
         }
         let ended = self.sessions.iter().filter_map(|(&key, session)| Some((key, session.how_ended()?)));
         let ended: BTreeMap<_, _> = ended.take(self.changes_a_pass).collect();
-        busy |= !ended.is_empty();
+        let have_any_ended = !ended.is_empty();
+        busy |= have_any_ended;
         self.take_sealed(|key| ended.contains_key(key), u64::MAX);
         self.output.heaps.forget(); // what they made is there by now
         for (key, how) in ended {
@@ -222,20 +230,29 @@ impl Drain {
         }
         self.output.passed();
         self.output.pace.passed(busy);
+        self.lacks_descriptors && have_any_ended
     }
 
     /// Takes up sessions that are new. A pid that has a session already has exec'd, or is used again: its old session
     /// has ended.
     fn find_new(&mut self) -> bool {
-        let mut new: Vec<_> =
-            base_directory::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
+        let is_new = |key: &SessionKey| !self.sessions.contains_key(key) && !self.taken.contains(key);
+        let mut new: Vec<_> = base_directory::sessions(&self.base).filter(is_new).collect();
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
         let mut taken_up = 0;
+        self.lacks_descriptors = false;
         for key in new {
             if taken_up == self.changes_a_pass {
                 break;
             }
-            let Some(mut session) = SessionDrain::open(&self.base, key, self.keeps) else { continue };
+            // One goes on where there is room for no more.
+            let is_possible = self.sessions.is_empty() || !are_scarce();
+            let opened = is_possible.then(|| SessionDrain::open(&self.base, key, self.keeps));
+            let Some(Ok(opened)) = opened else {
+                self.lacks_descriptors = true;
+                break;
+            };
+            let Some(mut session) = opened else { continue };
             session.ignore_unless(&self.only, &self.except);
             if let Some(held) = &self.rest_of {
                 session.begins_late(held.clone());
@@ -267,6 +284,7 @@ impl Drain {
             let how = self.known_end(session.pid_here(), how);
             let killed = self.retains_killed && killed::was_killed(how) && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
+            self.taken.extend((is_abandoned || self.keeps).then_some(key));
             if killed && let Some(path) = killed::retain(&self.base, key, ended_mono_ns) {
                 let sessions = match how {
                     HowEnded::Unseen => &mut self.unseen_sessions,
@@ -319,13 +337,37 @@ impl Drain {
         false
     }
 
-    /// Ends all sessions as they are, and the trace; `exit` is how the program ended, if it has.
-    pub fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
-        self.output.heaps.forget();
+    fn end_all(&mut self) {
         for key in self.sessions.keys().copied().collect::<Vec<_>>() {
             let how = self.sessions[&key].how_ended().unwrap_or(HowEnded::Abandoned);
             self.end(key, how, monotonic_ns());
         }
+    }
+
+    /// Names processes of which the sessions could not be read, for want of descriptors; they stay.
+    fn note_unread(&mut self) {
+        if !self.lacks_descriptors {
+            return;
+        }
+        let unread = base_directory::sessions(&self.base).filter(|key| !self.taken.contains(key));
+        let reason = UnrecordedReason::Descriptors;
+        let program = |SessionKey { pid, created_mono_ns: mono_ns }| {
+            let name = Vec::new();
+            UnrecordedProgram { pid, mono_ns, reason, name }
+        };
+        let programs = unread.map(program);
+        self.forked.escapes().add(Unrecorded { programs: programs.collect(), others: Vec::new() });
+    }
+
+    /// Ends all sessions as they are, and the trace; `exit` is how the program ended, if it has.
+    pub fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
+        self.output.heaps.forget();
+        self.end_all();
+        // What waited for their descriptors.
+        while self.lacks_descriptors && self.find_new() {
+            self.end_all();
+        }
+        self.note_unread();
         let drainer = self.output.pace.statistics();
         let summary = &mut self.output.summary;
         summary.drainer = drainer;

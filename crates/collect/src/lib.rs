@@ -8,6 +8,7 @@
 
 mod annotations_seen;
 mod clock_pair;
+mod descriptors;
 mod drain;
 mod first_chunks;
 mod forked;

@@ -25,6 +25,7 @@ use heapscribe_convert::ring::Limits;
 use heapscribe_session::SessionKey;
 use heapscribe_session::heap_statistics::ListedHeaps;
 use heapscribe_session::inspect::Snapshot;
+use heapscribe_session::jit::TickLine;
 
 /// The output of a recording.
 enum To {
@@ -137,6 +138,13 @@ impl Output {
         }
         self.pass_by(|tap| tap.definitions(process, position, &bytes[..taken.bytes]));
         taken
+    }
+
+    /// The chunks that come are open ones of a process with this clock; or sealed ones again.
+    pub(super) fn set_clock(&mut self, clock: Option<TickLine>) {
+        if let To::Native(sink) = &mut self.to {
+            sink.clock = clock;
+        }
     }
 
     /// Takes events up to the first that is none.

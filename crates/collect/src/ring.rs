@@ -12,6 +12,7 @@ use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 
 use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PROCESS, Past, SESSION, file};
+use heapscribe_session::jit::TickLine;
 use heapscribe_session::{monotonic_ns, time_stamp_counter};
 
 mod create;
@@ -25,6 +26,8 @@ use self::segment::{Coming, Segment, Unfreed, append, put};
 const FILES: u64 = 16;
 const FILE_BYTES_MIN: u64 = 64 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// By how much the clock of a process may be wrong: it was begun while others had the processor.
+const CLOCK_SLACK_NS: u64 = 1_000_000;
 /// What the index of the trace takes for a block of events, with room to spare.
 const INDEX_ENTRY_BYTES: u64 = 96;
 
@@ -49,6 +52,8 @@ pub(crate) struct Ring {
     evicted_unfreed: BTreeMap<(u32, u32), u64>,
     /// What was evicted of processes of which nothing is left.
     evicted_images: Evicted,
+    /// The end of the newest chunk that was evicted.
+    evicted_mono_ns: u64,
     /// The end of the newest chunk, as far as that is known: what is old is older than that. A drainer that lags
     /// behind must not take what the program did last for old.
     newest_mono_ns: u64,
@@ -95,10 +100,21 @@ impl Ring {
         (self.limits.bytes / FILES).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
     }
 
-    /// Counts a chunk that the next [`Self::take`] takes.
-    pub(crate) fn chunk(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
-        let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
-        self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
+    /// Counts a chunk that the next [`Self::take`] takes; `clock` is that of the process of an open one, which does not say
+    /// when it ended. A process in a time namespace may be ahead of us.
+    pub(crate) fn chunk(
+        &mut self,
+        process: ProcessIndex,
+        info: &ChunkInfo,
+        sums: &ChunkSums,
+        clock: Option<TickLine>,
+    ) {
+        let now = monotonic_ns();
+        let last_event =
+            || clock.map_or(now, |line| line.mono_ns(sums.last_ticks).saturating_add(CLOCK_SLACK_NS));
+        let ended = if info.end_mono_ns == 0 { last_event() } else { info.end_mono_ns }.min(now);
+        let begun = info.begin_mono_ns.min(now);
+        self.newest_mono_ns = self.newest_mono_ns.max(begun).max(info.end_mono_ns.min(now));
         self.pending.entry(process.0).or_default().chunk(sums, ended);
         self.unfreed.push(((process.0, info.thread), info.sequence));
     }
@@ -286,6 +302,7 @@ impl Ring {
             let image = self.images.entry(*process).or_default();
             image.chunks = image.chunks.saturating_sub(sums.chunks);
             image.evicted.merge(sums);
+            self.evicted_mono_ns = self.evicted_mono_ns.max(sums.until_mono_ns);
         }
         for (thread, sequence) in going.iter().flat_map(|segment| &segment.unfreed) {
             let last = self.evicted_unfreed.entry(*thread).or_default();
@@ -305,7 +322,9 @@ impl Ring {
         if counted.is_err() { self.write_past(first) } else { counted }
     }
 
-    /// Takes out the images that go with these files: those that have ended, of which there are no events any more. The
+    /// Takes out the images that go with these files: those that ended before what is left began, and of which there are no
+    /// events any more: what they held until their end would be in no figure of the time before. (A ring that was full of
+    /// events began 1 ns before its end, with the process that ended last and had done nothing for a while.) The
     /// largest one stays until so many events of others were evicted after it as a file has, and others as long as they are
     /// small together: what they never freed has stacks only as long as they are there. (A ring of 16 MiB evicted the one
     /// process that was recorded, with 9 MiB of stacks, at its end, and kept nothing but its sums.)
@@ -313,7 +332,8 @@ impl Ring {
         let most_bytes = self.file_bytes();
         let mut over: Vec<(u64, u64, u32)> = Vec::new();
         for (process, image) in &mut self.images {
-            if image.has_ended && image.chunks == 0 && !self.pending.contains_key(process) {
+            let is_before = image.ended_mono_ns <= self.evicted_mono_ns || self.segments.is_empty();
+            if image.has_ended && is_before && image.chunks == 0 && !self.pending.contains_key(process) {
                 let of_others = going.iter().filter(|segment| !segment.holds.contains_key(process));
                 image.passed_bytes += of_others.map(|segment| segment.bytes).sum::<u64>();
                 over.push((image.bytes, image.passed_bytes, *process));

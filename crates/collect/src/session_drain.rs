@@ -24,9 +24,10 @@ use crate::session_head::SessionHead;
 use crate::spilled::SpillProgress;
 use crate::summary::losses;
 use heapscribe_session::inspect::{self, Snapshot};
+use heapscribe_session::jit::TickLine;
 use heapscribe_session::{
-    Alive, Memory, SessionKey, base_directory, mark_request, open_file, own_namespace, process_info,
-    read_head, read_up_to,
+    Alive, Memory, SessionKey, base_directory, counter_and_ns, is_out_of_descriptors, mark_request,
+    own_namespace, process_info, read_head, read_up_to, try_open_file,
 };
 
 mod chunks;
@@ -35,6 +36,9 @@ pub(super) use self::chunks::SealedChunk;
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
+
+/// There is no descriptor for a session.
+pub(super) struct OutOfDescriptors;
 
 /// A session, and how far it is drained.
 pub(super) struct SessionDrain {
@@ -68,19 +72,30 @@ pub(super) struct SessionDrain {
 impl SessionDrain {
     /// The session `key` of `base`, when its files are there; `keeps`: of a dead process nothing is taken out of them. A
     /// half-made one whose process has ended is removed: nothing was recorded in it.
-    pub(super) fn open(base: &Path, key: SessionKey, keeps: bool) -> Option<SessionDrain> {
+    ///
+    /// # Errors
+    /// When there is no descriptor for it: then it is left as it is.
+    pub(super) fn open(
+        base: &Path,
+        key: SessionKey,
+        keeps: bool,
+    ) -> Result<Option<SessionDrain>, OutOfDescriptors> {
         let directory = base_directory::session_path(base, key);
         let SessionKey { pid, created_mono_ns } = key;
         let files = || {
-            let file = |name, write| open_file(&directory.join(name), write);
-            Some((file("head", true)?, file("defs", false)?, file("log", true)?))
+            let file = |name, write| try_open_file(&directory.join(name), write);
+            Ok((file("head", true)?, file("defs", false)?, file("log", true)?))
         };
-        let ready =
-            || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
-        let opened = ready();
+        let ready = || match files() {
+            Err(e) if is_out_of_descriptors(&e) => Err(OutOfDescriptors),
+            files => Ok(files
+                .ok()
+                .and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)))),
+        };
+        let opened = ready()?;
         let opened = if opened.is_none() && Alive::of_session(base, key).is_none() {
             // A forked child may have made its session, used it and ended since that look.
-            let opened = ready();
+            let opened = ready()?;
             if opened.is_none() {
                 base_directory::remove_session(base, key);
             }
@@ -88,14 +103,14 @@ impl SessionDrain {
         } else {
             opened
         };
-        let (namespace, (head, defs, log)) = opened?;
+        let Some((namespace, (head, defs, log))) = opened else { return Ok(None) };
         let alive = Alive::find_in(namespace, pid, created_mono_ns);
         let pid_here = pid_here(alive.as_ref(), namespace, pid);
         let jit = JitNames::of(pid, pid_here);
         // Sampled at once: a short-lived process may not be there for a second time.
         let memory = alive.as_ref().map_or_else(Memory::of_ended, |alive| Memory::of(alive.pid()));
         let memory = memory.without(&directory);
-        Some(SessionDrain {
+        Ok(Some(SessionDrain {
             directory,
             head: SessionHead::new(head),
             defs,
@@ -117,7 +132,7 @@ impl SessionDrain {
             notes: Vec::new(),
             is_ignored: false,
             rest: None,
-        })
+        }))
     }
 
     /// Ignores a process whose program fits none of the patterns `only`, if there are any, or one of `except`, and tells
@@ -284,9 +299,11 @@ impl SessionDrain {
             h.state != State::Free as u32 && h.committed > 0 && !self.spill.has(h)
         });
         self.take_definitions(process, output);
+        output.set_clock(read_head(self.head.file(), |head| TickLine::new(head, None, counter_and_ns())));
         for (index, header) in &open {
             self.take_chunk(process, *index, header, output);
         }
+        output.set_clock(None);
         output.memory(process, &std::mem::take(&mut self.samples));
         self.sample_heap(how != HowEnded::Execed, output);
         self.heap.write(process, output);

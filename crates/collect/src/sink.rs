@@ -16,6 +16,7 @@ use crate::unwritten::{Unwritten, UnwrittenSums};
 use heapscribe_convert::file_source::source;
 use heapscribe_convert::ring::{self, Cutoff, Limits};
 use heapscribe_diagnostics as diagnostics;
+use heapscribe_session::jit::TickLine;
 
 /// Bytes that are given back at a time beyond those that are needed: file systems count in pages.
 const PAGE_BYTES: u64 = 4096;
@@ -40,6 +41,8 @@ pub(crate) struct Sink {
     unwritten: Unwritten,
     /// What was cut off of the ring when it became a trace.
     cut: Evicted,
+    /// The clock of the process whose open chunks are written.
+    pub(crate) clock: Option<TickLine>,
 }
 
 /// Where blocks go.
@@ -85,6 +88,7 @@ impl Sink {
             is_quiet: false,
             unwritten: Unwritten::default(),
             cut: Evicted::default(),
+            clock: None,
         };
         sink.flush();
         Ok(sink)
@@ -112,7 +116,7 @@ impl Sink {
             return sums;
         }
         if let Target::Ring(ring) = &mut self.target {
-            ring.chunk(process, info, &sums);
+            ring.chunk(process, info, &sums, self.clock);
         }
         self.gathered();
         sums

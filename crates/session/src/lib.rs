@@ -31,7 +31,7 @@ mod unrecorded;
 
 pub use base_directory::{Base, SESSION_DIR};
 pub use clock::{clock_kind, counter_and_ns, monotonic_ns, time_stamp_counter};
-pub use files::{open_file, read_up_to};
+pub use files::{is_out_of_descriptors, open_file, read_up_to, try_open_file};
 pub use head::{is_mapped, process_end, process_info, read_head, read_records};
 pub use key::SessionKey;
 pub use liveness::{Alive, own_namespace, started_before, wait};

@@ -52,6 +52,7 @@ impl Ring {
             unfreed: Vec::new(),
             evicted_unfreed: BTreeMap::new(),
             evicted_images: Evicted::default(),
+            evicted_mono_ns: 0,
             newest_mono_ns: 0,
             ended_mono_ns: 0,
         })

@@ -103,6 +103,43 @@ fn chunks_of_every_size() {
     check(6_000, 2);
 }
 
+/// A process did something at first and ended last; another filled the ring meanwhile. What is left of that one began
+/// after what was evicted, however late the first one ended. (It began with that end, 1 ns before that of the recording.)
+#[test]
+fn a_ring_does_not_begin_with_the_end_of_who_did_nothing_in_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("run.hst");
+    let limits = Limits { bytes: RING_BYTES_MIN, age_ns: u64::MAX };
+    let mut sink = Sink::create(&path, 0, &SessionInfo::default(), Some(limits)).unwrap();
+    let [idle, busy] =
+        [1, 2].map(|pid| sink.write(|w, out| w.process(&ProcessInfo { pid, ..ProcessInfo::default() }, out)));
+    let chunk = |sink: &mut Sink, process, mono_ns: u64| {
+        let mut thread = ThreadChunk::new(1, 0);
+        for ticks in 0..3000 {
+            let (size_bytes, stack) =
+                (mono_ns.wrapping_mul(ticks).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16, StackId(1));
+            thread.put(ticks, &Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 });
+        }
+        let (info, payload) = thread.seal();
+        let info = ChunkInfo { begin_mono_ns: mono_ns, end_mono_ns: mono_ns + 1, ..info };
+        sink.events(process, &info, &payload);
+        sink.flush();
+    };
+    chunk(&mut sink, idle, 10);
+    (1..=60).for_each(|n| chunk(&mut sink, busy, 1000 * n));
+    let ended = ProcessEnd { ended_mono_ns: 200_000, ..ProcessEnd::default() };
+    sink.process_end(idle, &ended, false, &EndedImages::default());
+    (61..=120).for_each(|n| chunk(&mut sink, busy, 1000 * n));
+    let mut out = Vec::new();
+    gather(&directory_of(&path), &mut out, false, None).unwrap();
+    let trace = Trace::open(out.as_slice()).unwrap();
+    let evicted = trace.processes().iter().map(|process| process.evicted.until_mono_ns);
+    let until = evicted.fold(trace.evicted().until_mono_ns, u64::max);
+    let first = trace.chunks().iter().map(|chunk| chunk.info.begin_mono_ns).min().unwrap();
+    assert!(10_000 < until && until < first, "{until} {first}");
+    assert_eq!(trace.processes().len(), 2);
+}
+
 /// A drainer with a ring, the log of two processes, and how many events they made.
 struct Model {
     place: tempfile::TempDir,

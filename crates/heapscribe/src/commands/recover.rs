@@ -100,7 +100,7 @@ fn written(
     }
     let is_running = running(&args.dir).is_some();
     drain.keep_sessions();
-    drain.pass();
+    while drain.pass() {}
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
     if let Some(failure) = &failure {

@@ -254,7 +254,7 @@ fn only_one_program_of_many() {
         ended.stderr
     );
     let report = Report::of(&run.trace());
-    report.assert_whole(&[]);
+    report.assert_whole(&["unknown_block"]);
     assert_eq!(report.processes().len(), 3);
     assert!(report.processes().iter().all(|process| process["exe"] == program.to_str().unwrap()));
     assert_eq!(figure(&report.json, "/leaked/blocks"), 30);
@@ -348,4 +348,23 @@ fn the_recorders_memory_is_not_the_programs() {
     assert!(recorded > plain + 6 * MIB, "{recorded} with the recorder, {plain} without");
     // Its library and its cache of unwinding rules are in it still.
     assert!(reported.abs_diff(plain) < 5 * MIB, "{reported} bytes resident, {plain} without the recorder");
+}
+
+/// With few descriptors sessions could not be opened, were taken for half made, and removed: with `ulimit -n 32` 84 of 201
+/// processes were recorded, and nothing said so.
+#[test]
+fn processes_wait_for_the_descriptors_of_others() {
+    let place = Place::new();
+    let (program, trace) = (place.compile("worker.c"), place.path("run.hst"));
+    let all = "i=0; while [ $i -lt 120 ]; do \"$0\" -n 200 > /dev/null & i=$((i+1)); done; wait";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -n 32; exec \"$@\"", "sh"]).arg(heapscribe().get_program());
+    command.args(["record", "-q", "-o"]).arg(&trace).args(["--", "sh", "-c", all]).arg(&program);
+    let output = command.output().unwrap();
+    assert_eq!((output.status.code(), &String::from_utf8_lossy(&output.stderr)[..]), (Some(0), ""));
+    let report = Report::of(&trace);
+    let processes = report.json["processes"].as_array().unwrap();
+    let is_worker = |process: &&Value| process["exe"].as_str() == program.to_str();
+    assert_eq!(processes.iter().filter(is_worker).count(), 120);
+    report.assert_whole(&["unknown_block"]);
 }
