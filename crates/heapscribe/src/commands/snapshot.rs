@@ -48,9 +48,10 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     };
     let snapshot = snapshot.with_jit_names(&session);
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
-    let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
+    let pid = session.living_pid().unwrap_or(snapshot.head.get().pid);
+    let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot, pid));
     let saved = write(&snapshot, args, &output)?;
-    print_summary(&snapshot, &saved, &output);
+    print_summary(&snapshot, pid, &saved, &output);
     saved.problems.iter().for_each(|problem| message::failure(problem));
     if let (Some(read), Some(dir)) = (read, &args.contents) {
         message::note(&format!(
@@ -174,15 +175,14 @@ fn of_trace(args: &SnapshotArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(path, &written.problems, true))
 }
 
-fn default_path(snapshot: &Snapshot) -> PathBuf {
+fn default_path(snapshot: &Snapshot, pid: u32) -> PathBuf {
     let head = snapshot.head.get();
     let exe = String::from_utf8_lossy(head.exe).into_owned();
     let program = Path::new(&exe).file_name().unwrap_or_default().to_string_lossy();
-    output::free_name(&format!("heapscribe.{program}.{}", head.pid))
+    output::free_name(&format!("heapscribe.{program}.{pid}"))
 }
 
-fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
-    let pid = snapshot.head.get().pid;
+fn print_summary(snapshot: &Snapshot, pid: u32, saved: &Saved, output: &Path) {
     let end = process_end(&snapshot.head.get(), &snapshot.records);
     let was_off = end.modes.iter().any(|change| change.mode == Mode::Off);
     let is_lost = end.drops[LossReason::LiveTable as usize] > 0 || LossReason::lost_events(&end.drops) > 0;

@@ -126,3 +126,35 @@ fn a_running_program_is_told_what_to_record() {
     assert!(times.map(|time| time.as_u64()).is_sorted(), "{times:?}");
     assert!(ctl(&dir, pid, &["stop"]).starts_with("error: this user has no session of process"));
 }
+
+/// A service that was killed and started again was reached by its name no more, as long as what was live in the killed one is
+/// kept.
+#[test]
+fn a_name_is_that_of_the_process_that_lives() {
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let service = place.path("service");
+    std::os::unix::fs::symlink("/bin/sleep", &service).unwrap();
+    let restarted = "\"$0\" 1000 & sleep 0.5; kill -9 $!; wait; exec \"$0\" 1000";
+    let run = Run::new(&place, "sh").args(["-c", restarted]).args([&service]);
+    let run = run.options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    let ps = || heapscribe().args(["ps", "--json", "--session-dir"]).arg(&dir).output().unwrap().stdout;
+    let states = || -> Vec<bool> {
+        let rows: Vec<serde_json::Value> = serde_json::from_slice(&ps()).unwrap_or_default();
+        let of_service =
+            rows.iter().filter(|row| row["exe"].as_str().is_some_and(|exe| exe.ends_with("/sleep")));
+        of_service.map(|row| row["alive"].as_bool().unwrap()).collect()
+    };
+    until("one was killed, and one lives", || {
+        let states = states();
+        states.contains(&true) && states.contains(&false)
+    });
+    for words in [&["ctl", "service", "mark", "here"][..], &["top", "service", "--once"]] {
+        let output = heapscribe().args(words).arg("--session-dir").arg(&dir).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    started.signal(Signal::TERM);
+    started.wait();
+}

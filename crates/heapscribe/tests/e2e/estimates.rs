@@ -74,3 +74,20 @@ fn resized_blocks_are_as_temporary_as_they_are() {
     }
     assert!(held * 100 >= asked * 92, "{held} of {asked} ranges hold the truth");
 }
+
+/// With a seed all processes drew the same numbers: the sum of equal ones was as uncertain as one of them.
+#[test]
+fn equal_processes_have_samples_of_their_own() {
+    let place = Place::new();
+    let program = place.compile("worker.c");
+    let workers = "for i in 1 2 3 4 5 6; do \"$0\" -n 3000 > /dev/null; done";
+    let run = Run::new(&place, "sh").args(["-c", workers]).args([&program]);
+    let run = run.options(["--sample", "16KiB", "--sample-seed", "1"]);
+    assert_eq!(run.recorded().code, 0);
+    let report = Report::of(&run.trace());
+    let processes = report.json["processes"].as_array().unwrap().iter();
+    let workers = processes.filter(|process| process["exe"].as_str() == program.to_str());
+    let allocated: Vec<u64> = workers.map(|process| process["bytes_allocated"].as_u64().unwrap()).collect();
+    assert_eq!(allocated.len(), 6);
+    assert!(allocated.iter().any(|bytes| *bytes != allocated[0]), "{allocated:?}");
+}

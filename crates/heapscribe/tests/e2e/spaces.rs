@@ -112,6 +112,8 @@ fn processes_of_a_pid_name_space_are_found_by_their_pids_here() {
         assert_eq!(output_of(&["snapshot", &pid, "-o", out.to_str().unwrap()]).0, Some(0));
         assert_eq!(Report::of(&out).json["live"]["blocks"], row["live_blocks"]);
     }
+    let (code, text) = output_of(&["ctl", "2", "mark", "here"]);
+    assert!(code == Some(1) && text.contains("no session of process 2"), "a pid of two containers: {text}");
     let (code, text) = output_of(&["snapshot", "perl"]);
     assert!(code == Some(1) && text.contains("matches 4 processes"), "{text}");
     for row in rows() {

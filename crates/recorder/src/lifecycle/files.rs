@@ -106,7 +106,7 @@ pub(super) unsafe fn create(
         verify_every: plan.verify_every,
         rules: base::read_rules(base, plan)?,
         clock: SessionClock::new(plan.clock, sole),
-        seed: plan.seed,
+        seed: seed(plan),
         was_full: AtomicBool::new(false),
         lock: Lock::default(),
         log: Log::new(log, *plan, steps),
@@ -128,6 +128,14 @@ pub(super) unsafe fn create(
         place.write(session);
         Ok(place.as_ref())
     }
+}
+
+/// What samples are drawn by: by the seed itself in the program that `record` started, so that they are the same each time,
+/// and by another in each other process. (With one for all six equal workers had the same samples, their sum was as
+/// uncertain as that of one, and ranges of 95 % held the truth in 33 of 60 recordings.)
+fn seed(plan: &Plan) -> u64 {
+    let is_of_others = plan.seed != 0 && sys::parent_pid() != plan.drainer_pid;
+    if is_of_others { (plan.seed ^ u64::from(sys::pid()) << 32).max(1) } else { plan.seed }
 }
 
 /// Room for the addresses of a file's windows.

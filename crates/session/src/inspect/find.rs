@@ -100,11 +100,16 @@ pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
     if let Ok(pid) = wanted.parse::<u32>() {
         return of_pid(&all, pid).cloned().ok_or_else(|| none(&format!("process {pid}"), place));
     }
-    only(newest(all.into_iter().filter(|session| session.is_called(wanted))), wanted, place)
+    let mut matches = newest(all.into_iter().filter(|session| session.is_called(wanted)));
+    // A program that was killed is not meant where one runs that was started in its place.
+    if matches.len() > 1 && matches.iter().any(|session| session.living_pid().is_some()) {
+        matches.retain(|session| session.living_pid().is_some());
+    }
+    only(matches, wanted, place)
 }
 
-/// The newest session of the process that has this pid here. Where there is none, it is one's own pid: of a process that has
-/// ended, or runs where we do not see it.
+/// The newest session of the process that has this pid here. Where there is none, it is what a process called itself that
+/// has ended, or runs where we do not see it.
 fn of_pid(all: &[SessionPath], pid: u32) -> Option<&SessionPath> {
     let name = name_of(pid);
     let is_its = |session: &&SessionPath| {
@@ -112,8 +117,9 @@ fn of_pid(all: &[SessionPath], pid: u32) -> Option<&SessionPath> {
             session.pid == own && [0, namespace].contains(&session.namespace())
         })
     };
-    let of_living = all.iter().filter(is_its).max();
-    of_living.or_else(|| all.iter().filter(|session| session.pid == pid).max())
+    let is_called =
+        |session: &&SessionPath| session.pid == pid && session.living_pid().is_none_or(|here| here == pid);
+    all.iter().filter(is_its).max().or_else(|| all.iter().filter(is_called).max())
 }
 
 /// The sessions of all processes that [`one`] would take, one of each.
