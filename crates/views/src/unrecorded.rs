@@ -17,8 +17,8 @@ pub fn why(reason: UnrecordedReason, is_one: bool) -> &'static str {
         ],
         UnrecordedReason::User => ["it runs as another user", "they run as another user"],
         UnrecordedReason::Hidden => [
-            "a sandbox or chroot hides the recording from it",
-            "a sandbox or chroot hides the recording from them",
+            "a sandbox or chroot hides the recording from it, or makes it read-only",
+            "a sandbox or chroot hides the recording from them, or makes it read-only",
         ],
         UnrecordedReason::Removed => ["the session directory was removed"; 2],
         UnrecordedReason::Descriptors => {

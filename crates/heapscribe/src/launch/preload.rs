@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use heapscribe_diagnostics::Problem;
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::carried::Carried;
 
@@ -75,7 +76,8 @@ pub(crate) fn place(library: Library) -> Result<PathBuf> {
         }
     }
     let what = format!("cannot install {stem}.so ({})", reasons.join("; "));
-    Err(Problem::new(what, "set XDG_CACHE_HOME to a writable directory").into())
+    Err(Problem::new(what, "set XDG_CACHE_HOME to a writable directory that is not mounted with noexec")
+        .into())
 }
 
 /// A directory that has the letters `libasan.so`, and says to whoever sees it in a process why.
@@ -117,6 +119,9 @@ fn place_in(directory: &Path, name: &str, file: Carried) -> io::Result<PathBuf> 
     let meta = fs::symlink_metadata(directory)?;
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
         return Err(io::Error::other("other users can write to it"));
+    }
+    if statvfs(directory)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        return Err(io::Error::other("mounted with noexec"));
     }
     let path = directory.join(name);
     if fs::read(&path).is_ok_and(|there| file.is(&there)) {

@@ -111,6 +111,9 @@ fn a_sandbox() {
         return skip("bwrap can not make a sandbox here");
     }
     check(&place, &sandbox, &[(&program, "hidden")], "hides the recording");
+    // It sees the directory of the sessions, and can make none there.
+    let sandbox = ["bwrap", "--ro-bind", "/", "/", &program];
+    check(&place, &sandbox, &[(&program, "hidden")], "makes it read-only");
 }
 
 #[test]

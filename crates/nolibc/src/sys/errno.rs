@@ -29,6 +29,8 @@ impl Errno {
     pub const ENOSPC: Errno = Errno(28);
     /// The user's quota is used up.
     pub const EDQUOT: Errno = Errno(122);
+    /// The file system is mounted to be read only.
+    pub const EROFS: Errno = Errno(30);
     /// File exists.
     pub const EEXIST: Errno = Errno(17);
     /// Bad address: for `madvise`, the pages could not be had (a full tmpfs).

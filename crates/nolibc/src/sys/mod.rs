@@ -26,7 +26,7 @@ pub use memory::{
     protect_read, protect_read_write, unmap,
 };
 pub use own_memory::{PAGES_MAX, is_writable, read_own, read_own_pages};
-pub use path::{has_attribute, stat_path, symlink, unlink};
+pub use path::{has_attribute, is_read_only, stat_path, symlink, unlink};
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns,
     clock_step_ns, exec_frees_descriptors, exit, file_size_limit, is_readable, parent_pid, pid,

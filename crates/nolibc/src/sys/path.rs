@@ -3,7 +3,7 @@
 
 use core::ffi::CStr;
 
-use super::errno::Result;
+use super::errno::{Errno, Result};
 use super::file::{AT_FDCWD, Stat};
 use super::syscall::{call, number};
 
@@ -14,6 +14,14 @@ pub fn stat_path(path: &CStr) -> Result<Stat> {
     // SAFETY: `path` is a C string that lives through the call, `raw` as large as the kernel's struct stat.
     unsafe { call(number::NEWFSTATAT, a) }?;
     Ok(Stat::of(&raw))
+}
+
+/// Whether a path, relative to the working directory, is on a file system that is mounted to be read only.
+pub fn is_read_only(path: &CStr) -> bool {
+    const W_OK: usize = 2;
+    let a = [AT_FDCWD as isize as usize, path.as_ptr() as usize, W_OK, 0, 0, 0];
+    // SAFETY: `path` is a C string that lives through the call.
+    unsafe { call(number::FACCESSAT, a) }.err() == Some(Errno::EROFS)
 }
 
 /// Whether a file has an extended attribute of this name.

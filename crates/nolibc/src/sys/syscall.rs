@@ -55,6 +55,7 @@ pub(super) mod number {
     pub(in crate::sys) const OPENAT: usize = 257;
     pub(in crate::sys) const MKDIRAT: usize = 258;
     pub(in crate::sys) const NEWFSTATAT: usize = 262;
+    pub(in crate::sys) const FACCESSAT: usize = 269;
     pub(in crate::sys) const UNLINKAT: usize = 263;
     pub(in crate::sys) const FALLOCATE: usize = 285;
     pub(in crate::sys) const RENAMEAT2: usize = 316;

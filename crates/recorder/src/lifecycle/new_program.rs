@@ -120,6 +120,8 @@ unsafe fn of_environment(environment: List, base: &CStr) -> Option<UnrecordedRea
     let Some(library) = libraries.find(is_ours) else { return Some(UnrecordedReason::Preload) };
     let unreached = match sys::stat_path(base) {
         Ok(directory) if directory.uid != sys::euid() => Some(UnrecordedReason::User),
+        // It sees the directory, and can make no session there: `bwrap --ro-bind / /`.
+        Ok(_) if sys::is_read_only(base) => Some(UnrecordedReason::Hidden),
         Ok(_) => None,
         Err(error) => of_error(error),
     };
