@@ -262,9 +262,10 @@ impl Assembly {
     fn leaked_by_evicted(&mut self, evicted: &Evicted) -> Amount {
         let (leaked, bounds) = evicted::leaked(evicted);
         if evicted.ended.sampled > 0 {
-            let n = evicted.ended.sampled;
-            let problem = format!("{n} evicted processes were sampled: what they never freed is not known");
-            self.answer.problems.push(problem);
+            self.answer.problems.push(match evicted.ended.sampled {
+                1 => "an evicted process was sampled: what it never freed is not known".to_owned(),
+                n => format!("{n} evicted processes were sampled: what they never freed is not known"),
+            });
         }
         self.bounds.evicted(evicted, &bounds);
         self.complete(leaked, &mut Vec::new());

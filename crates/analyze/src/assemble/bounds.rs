@@ -77,6 +77,8 @@ impl BoundsAssembly {
         self.sums.allocated.add(&amount(evicted.allocated_blocks, evicted.allocated_bytes));
         self.sums.freed.add(&amount(evicted.freed_blocks, evicted.freed_bytes));
         self.sums.leaked.add(leaked);
+        // The weights of their samples went with their events.
+        self.of_estimates.add(EstimateLosses::of_evicted());
         self.is_any = true;
         let EndedImages { images, one_peak_bytes, peaks_bytes, .. } = evicted.ended;
         self.least_peak = self.least_peak.max(one_peak_bytes);

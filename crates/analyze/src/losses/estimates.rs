@@ -22,6 +22,11 @@ impl Default for EstimateLosses {
 }
 
 impl EstimateLosses {
+    /// Of processes of which a ring has left nothing: what they did and never freed is in no estimate.
+    pub(crate) fn of_evicted() -> EstimateLosses {
+        EstimateLosses { is_any: true, is_open: true, has_least: true }
+    }
+
     /// Adds those of another process.
     pub(crate) fn add(&mut self, other: EstimateLosses) {
         self.is_any |= other.is_any;
@@ -82,6 +87,11 @@ mod tests {
         check(LossReason::LiveTable, true, of_table);
         check(LossReason::LiveTable, false, [(8, Some(10)), at_least(8), (0, Some(10)), at_least(0)]);
         check(LossReason::LogFull, true, [at_least(8), at_least(8), at_least(0), at_least(0)]);
+        let figure = Figure { value: 9.0, variance: 1.0, low: 8.0, high: 10.0 };
+        let bounds =
+            EstimateLosses::of_evicted().bounds([&Estimate { samples: 9, blocks: figure, bytes: figure }; 4]);
+        let leaked = bounds.unwrap().leaked.bytes;
+        assert_eq!((leaked.low, leaked.high), at_least(8), "processes of which a ring has left nothing");
         let nothing = Losses::of(&[0; DROP_COUNTERS], 0, 0).touch_estimates(true);
         assert_eq!(nothing.bounds([&Estimate::default(); 4]), None);
     }
