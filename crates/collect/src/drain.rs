@@ -18,7 +18,7 @@ use heapscribe_formats::model::{
 use heapscribe_convert::ring::{Held, Limits};
 use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, wait};
 
-use crate::descriptors::are_scarce;
+use crate::descriptors::{Shortage, are_scarce};
 use crate::forked::Forked;
 use crate::killed;
 use crate::memory_schedule::Schedule;
@@ -64,7 +64,7 @@ pub struct Drain {
     /// Sessions that have been taken, and are still in their directory.
     taken: BTreeSet<SessionKey>,
     /// Whether there are sessions that wait for descriptors of others.
-    lacks_descriptors: bool,
+    descriptors: Shortage,
 }
 
 impl Drain {
@@ -106,7 +106,7 @@ impl Drain {
             keeps: false,
             changes_a_pass: usize::MAX,
             taken: BTreeSet::new(),
-            lacks_descriptors: false,
+            descriptors: Shortage::default(),
         }
     }
 
@@ -230,7 +230,7 @@ impl Drain {
         }
         self.output.passed();
         self.output.pace.passed(busy);
-        self.lacks_descriptors && have_any_ended
+        self.descriptors.is_there() && have_any_ended
     }
 
     /// Takes up sessions that are new. A pid that has a session already has exec'd, or is used again: its old session
@@ -239,8 +239,7 @@ impl Drain {
         let is_new = |key: &SessionKey| !self.sessions.contains_key(key) && !self.taken.contains(key);
         let mut new: Vec<_> = base_directory::sessions(&self.base).filter(is_new).collect();
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
-        let mut taken_up = 0;
-        self.lacks_descriptors = false;
+        let (mut taken_up, mut is_short) = (0, false);
         for key in new {
             if taken_up == self.changes_a_pass {
                 break;
@@ -249,7 +248,7 @@ impl Drain {
             let is_possible = self.sessions.is_empty() || !are_scarce();
             let opened = is_possible.then(|| SessionDrain::open(&self.base, key, self.keeps));
             let Some(Ok(opened)) = opened else {
-                self.lacks_descriptors = true;
+                is_short = true;
                 break;
             };
             let Some(mut session) = opened else { continue };
@@ -271,6 +270,7 @@ impl Drain {
             self.sessions.insert(key, session);
             taken_up += 1;
         }
+        self.descriptors.note(is_short);
         taken_up > 0
     }
 
@@ -346,7 +346,7 @@ impl Drain {
 
     /// Names processes of which the sessions could not be read, for want of descriptors; they stay.
     fn note_unread(&mut self) {
-        if !self.lacks_descriptors {
+        if !self.descriptors.is_there() {
             return;
         }
         let unread = base_directory::sessions(&self.base).filter(|key| !self.taken.contains(key));
@@ -364,7 +364,7 @@ impl Drain {
         self.output.heaps.forget();
         self.end_all();
         // What waited for their descriptors.
-        while self.lacks_descriptors && self.find_new() {
+        while self.descriptors.is_there() && self.find_new() {
             self.end_all();
         }
         self.note_unread();
