@@ -11,6 +11,7 @@ use heapscribe_spawn::Child;
 use super::diagnose;
 use super::preload::{self, Preload};
 use heapscribe_diagnostics::Problem;
+use rustix::io::Errno;
 
 /// Why a command could not be started.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ fn not_started(command: &[OsString], failure: &heapscribe_spawn::NotStarted) -> 
 
 /// What to do about it.
 fn hint(file: &Path, cause: &Error) -> String {
-    if cause.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+    if cause.raw_os_error() == Some(Errno::NOEXEC.raw_os_error())
         && let Some(machine) = diagnose::other_machine(file)
     {
         return format!("it is a program for {machine}, and this machine is x86_64");
@@ -55,7 +56,12 @@ fn hint(file: &Path, cause: &Error) -> String {
         }
         ErrorKind::NotFound => "check the spelling; a name without a slash is searched in PATH",
         ErrorKind::PermissionDenied => "it must be an executable program (chmod +x)",
-        _ => "it must be a program for this machine",
+        _ => match Errno::from_io_error(cause) {
+            Some(Errno::AGAIN) => "raise the limit of processes: `ulimit -u`, or the cgroup's pids.max",
+            Some(Errno::MFILE | Errno::NFILE) => "raise the limit of file descriptors: `ulimit -n`",
+            Some(Errno::NOMEM) => "free memory, or raise the limit of it: `ulimit -v`, or the cgroup's",
+            _ => "it must be a program for this machine",
+        },
     };
     hint.to_owned()
 }
