@@ -168,7 +168,8 @@ impl Assembly {
         self.pools.take(&context, &mut results, &at_hand, &mut self.tree);
         let whole_peak = evicted::whole_peak(facts, &peak, begin_ns).filter(|_| is_ring);
         let seen = at_end.seen(&totals, &peak, whole_peak.as_ref());
-        let mut bounds = self.bounds.take(&losses, &seen, &at_end.more);
+        let life = (facts.begin_mono_ns, facts.end_ns(results.span.map(|span| span.1)));
+        let mut bounds = self.bounds.take(&losses, &seen, &at_end.more, life);
         if whole_peak.is_some() {
             bounds.iter_mut().for_each(|bounds| bounds.peak.blocks = Range { low: 0, high: None });
         }

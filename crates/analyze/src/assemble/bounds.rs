@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use heapscribe_formats::model::{EndedImages, Evicted, UNKNOWN};
 
+use super::lives::Lives;
 use crate::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Range, Stack, StackBounds};
 use crate::losses::{EstimateLosses, Losses, Seen, and_others};
 
@@ -25,8 +26,10 @@ pub(super) struct BoundsAssembly {
     sums: FigureBounds,
     /// The largest of the least peaks of processes, bytes.
     least_peak: u64,
-    /// What the most is that they held, each by itself, bytes: all of them together did not hold more.
-    peaks_bytes: u64,
+    /// The most that processes held, each by itself, and when they lived.
+    lives: Lives,
+    /// The most that those held at a time of which a ring has left nothing, bytes.
+    evicted_bytes: u64,
     excess: Amount,
     /// What stacks may have freed of what they seem to hold.
     more: BTreeMap<NodeId, Amount>,
@@ -38,19 +41,21 @@ impl BoundsAssembly {
         BoundsAssembly { is_window, ..BoundsAssembly::default() }
     }
 
-    /// Takes a process, and by how much its events say more than its table, by stack; gives its own bounds.
+    /// Takes a process, when it began and ended, and by how much its events say more than its table, by stack; gives its own
+    /// bounds.
     pub(super) fn take(
         &mut self,
         losses: &Losses,
         seen: &Seen,
         more: &BTreeMap<NodeId, Amount>,
+        (begin_ns, end_ns): (u64, Option<u64>),
     ) -> Option<FigureBounds> {
         let bounds = losses.bounds(seen);
         self.sums.allocated.add(&bounds.allocated);
         self.sums.freed.add(&bounds.freed);
         self.sums.leaked.add(&bounds.leaked);
         self.least_peak = self.least_peak.max(bounds.peak.bytes.low);
-        self.peaks_bytes = self.peaks_bytes.saturating_add(bounds.peak.bytes.high.unwrap_or(0));
+        self.lives.add(begin_ns, end_ns, bounds.peak.bytes.high.unwrap_or(0));
         self.of_samples = self.of_samples.take().or_else(|| losses.bounds_of_samples(seen));
         self.of_estimates.add(losses.touch_estimates(seen.table.is_some()));
         if !losses.is_any() {
@@ -82,7 +87,7 @@ impl BoundsAssembly {
         self.is_any = true;
         let EndedImages { images, one_peak_bytes, peaks_bytes, .. } = evicted.ended;
         self.least_peak = self.least_peak.max(one_peak_bytes);
-        self.peaks_bytes = self.peaks_bytes.saturating_add(peaks_bytes);
+        self.evicted_bytes = peaks_bytes;
         self.is_peak_open |= images < evicted.processes || peaks_bytes == UNKNOWN;
     }
 
@@ -116,7 +121,8 @@ impl BoundsAssembly {
         if !self.is_window {
             return Bounds::of_peak(seen, least, self.is_peak_open);
         }
-        let high = (!self.is_peak_open).then_some(self.peaks_bytes.max(least));
+        let together = || self.evicted_bytes.saturating_add(self.lives.most_bytes());
+        let high = (!self.is_peak_open).then(|| together().max(least));
         match high {
             Some(high) if high == seen.bytes && least == high => Bounds::exact(seen),
             _ => Bounds { blocks: Range { low: 0, high: None }, bytes: Range { low: least, high } },

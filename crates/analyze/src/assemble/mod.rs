@@ -9,6 +9,7 @@ mod context;
 mod coverage;
 mod evicted;
 mod latency;
+mod lives;
 mod mappings;
 mod own_peak;
 mod patterns;

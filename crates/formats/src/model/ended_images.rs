@@ -29,7 +29,8 @@ pub struct EndedImages {
     pub one_allocated_bytes: u64,
     /// The highest of their own peaks that are known, bytes.
     pub one_peak_bytes: u64,
-    /// All of their own peaks added up, bytes; [`UNKNOWN`] where one is not known.
+    /// The most that all of them may have held at a time, bytes: their own peaks, added up where they may have lived at the same
+    /// time; [`UNKNOWN`] where one is not known.
     pub peaks_bytes: u64,
     /// Events that were lost.
     pub lost_events: u64,
@@ -83,8 +84,11 @@ impl EndedImages {
         }
     }
 
-    /// Adds others. What is not known of one of them is not known of all: it is the largest number.
-    pub fn merge(&mut self, other: &EndedImages) {
+    /// Adds others, which lived at another time than these (`apart`), or may have lived at the same. What is not known of one
+    /// of them is not known of all: it is the largest number.
+    pub fn merge(&mut self, other: &EndedImages, apart: bool) {
+        let together = self.peaks_bytes.saturating_add(other.peaks_bytes);
+        self.peaks_bytes = if apart { self.peaks_bytes.max(other.peaks_bytes) } else { together };
         let firsts = [self.first_mono_ns, other.first_mono_ns].into_iter().filter(|ns| *ns != 0);
         self.first_mono_ns = firsts.min().unwrap_or(0);
         for (sum, n) in [
@@ -93,7 +97,6 @@ impl EndedImages {
             (&mut self.leaked_blocks_max, other.leaked_blocks_max),
             (&mut self.leaked_bytes_min, other.leaked_bytes_min),
             (&mut self.leaked_bytes_max, other.leaked_bytes_max),
-            (&mut self.peaks_bytes, other.peaks_bytes),
             (&mut self.lost_events, other.lost_events),
             (&mut self.sampled, other.sampled),
         ] {

@@ -55,6 +55,7 @@ impl Evicted {
 
     /// Adds the sums over other evicted events.
     pub fn merge(&mut self, other: &Evicted) {
+        let apart = self.is_before(other) || other.is_before(self);
         self.until_mono_ns = self.until_mono_ns.max(other.until_mono_ns);
         self.calls.iter_mut().zip(&other.calls).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
         let Evicted { processes, chunks, events, lost_events, .. } = self;
@@ -70,7 +71,14 @@ impl Evicted {
         ] {
             *sum = sum.saturating_add(n);
         }
-        self.ended.merge(&other.ended);
+        self.ended.merge(&other.ended, apart);
+    }
+
+    /// Whether the processes of which nothing is left had all ended when the first of those others began.
+    fn is_before(&self, other: &Evicted) -> bool {
+        let first_ns = other.ended.first_mono_ns;
+        // A process in a time namespace of its own may begin after its end.
+        self.until_mono_ns < first_ns && first_ns <= other.until_mono_ns
     }
 
     /// Whether its events were counted. Those that a rest of a recording lacks were not: it has what they left live.
@@ -98,5 +106,30 @@ impl Evicted {
     /// trace.
     pub fn live_bytes(&self) -> i64 {
         self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processes that began and ended then, the most that each held, and all together.
+    fn check(lives: &[(u64, u64, u64)], peaks_bytes: u64) {
+        let mut all = Evicted::default();
+        for &(first_mono_ns, until_mono_ns, peaks_bytes) in lives {
+            let ended = EndedImages { images: 1, first_mono_ns, peaks_bytes, ..EndedImages::default() };
+            all.merge(&Evicted { processes: 1, until_mono_ns, ended, ..Evicted::default() });
+        }
+        assert_eq!(all.ended.peaks_bytes, peaks_bytes, "{lives:?}");
+    }
+
+    #[test]
+    fn those_that_lived_one_after_the_other_held_nothing_together() {
+        check(&[(1, 5, 10), (6, 9, 30), (10, 12, 20)], 30);
+        check(&[(6, 9, 30), (1, 5, 10)], 30);
+        check(&[(1, 5, 10), (5, 9, 30)], 40);
+        check(&[(1, 20, 10), (5, 9, 30), (10, 12, 20)], 60);
+        check(&[(1, 5, 10), (100, 9, 30)], 40);
+        check(&[(1, 5, super::super::UNKNOWN), (6, 9, 30)], super::super::UNKNOWN);
     }
 }
