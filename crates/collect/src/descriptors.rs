@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Shortage {
     since: Option<Instant>,
-    is_told: bool,
+    is_printed: bool,
 }
 
 impl Shortage {
@@ -34,7 +34,7 @@ impl Shortage {
     pub(crate) fn note(&mut self, is_there: bool) {
         self.since = is_there.then(|| self.since.unwrap_or_else(Instant::now));
         if self.since.is_some_and(|since| since.elapsed() > PATIENCE)
-            && !std::mem::replace(&mut self.is_told, true)
+            && !std::mem::replace(&mut self.is_printed, true)
         {
             diagnostics::warning(
                 "some processes wait to be looked at until others have ended: there are too few file descriptors",

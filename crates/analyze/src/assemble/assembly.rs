@@ -168,8 +168,7 @@ impl Assembly {
         self.pools.take(&context, &mut results, &at_hand, &mut self.tree);
         let whole_peak = evicted::whole_peak(facts, &peak, begin_ns).filter(|_| is_ring);
         let seen = at_end.seen(&totals, &peak, whole_peak.as_ref());
-        let life = (facts.begin_mono_ns, facts.end_ns(results.span.map(|span| span.1)));
-        let mut bounds = self.bounds.take(&losses, &seen, &at_end.more, life);
+        let mut bounds = self.bounds.take(&losses, &seen, &at_end.more, life(facts, &results));
         if whole_peak.is_some() {
             bounds.iter_mut().for_each(|bounds| bounds.peak.blocks = Range { low: 0, high: None });
         }
@@ -390,4 +389,9 @@ impl Assembly {
         }
         self.answer.problems.extend(losses::problems(self.lost_events, &self.dropped));
     }
+}
+
+/// When a process began and ended, ns.
+fn life(facts: &ProcessFacts, results: &ProcessResults) -> (u64, Option<u64>) {
+    (facts.begin_mono_ns, facts.end_ns(results.span.map(|span| span.1)))
 }
