@@ -11,6 +11,7 @@ use heapscribe_wire::mode::Mode;
 
 use super::agent_sessions::drain_alone;
 use super::output::{is_same, reject_existing};
+use super::record::raise_descriptor_limit;
 use crate::cli::RecoverArgs;
 use crate::message;
 use crate::record_summary;
@@ -99,6 +100,7 @@ fn written(
         drain.begins_late(held_elsewhere(&args.dir, before));
     }
     let is_running = running(&args.dir).is_some();
+    raise_descriptor_limit();
     drain.keep_sessions();
     while drain.pass() {}
     let living = drain.living();
