@@ -110,7 +110,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = RUNTIMES)]
     pub(crate) php_allocators: bool,
 
-    /// Seed for sampling; the same seed picks the same samples of CMD (processes that it starts draw others)
+    /// Seed for sampling; the same seed picks the same samples
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,
 

@@ -35,13 +35,17 @@ pub enum Open {
     Publish,
     /// Read and write, created when missing. Mode 0600.
     Create,
+    /// Write at the end, created when missing. Mode 0600.
+    Append,
     /// A directory, as a base for the `at` calls.
     Directory,
 }
 
+const O_WRONLY: usize = 1;
 const O_RDWR: usize = 2;
 const O_CREAT: usize = 0o100;
 const O_EXCL: usize = 0o200;
+const O_APPEND: usize = 0o2000;
 const O_DIRECTORY: usize = 0o200_000;
 const O_NOFOLLOW: usize = 0o400_000;
 const O_CLOEXEC: usize = 0o2_000_000;
@@ -57,6 +61,7 @@ impl Open {
                 Open::ReadWrite => O_RDWR | O_NOFOLLOW,
                 Open::CreateNew | Open::Publish => O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
                 Open::Create => O_RDWR | O_CREAT | O_NOFOLLOW,
+                Open::Append => O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
                 Open::Directory => O_DIRECTORY | O_NOFOLLOW,
             }
     }
@@ -119,6 +124,18 @@ impl File {
         let a = [self.0 as usize, 0, offset as usize, len_bytes as usize, 0, 0];
         // SAFETY: plain integers.
         unsafe { call(number::FALLOCATE, a) }.map(drop)
+    }
+
+    /// Appends a byte to a file that was opened with [`Open::Append`]; how many bytes it has with that one: of those who append
+    /// at the same time each gets a number of its own. The caller keeps below `file_size_limit`.
+    pub fn append_byte(&self) -> Result<u64> {
+        const SEEK_CUR: usize = 1;
+        let byte = 0u8;
+        // SAFETY: one byte that lives through the call; plain integers.
+        unsafe {
+            call(number::WRITE, [self.0 as usize, (&raw const byte) as usize, 1, 0, 0, 0])?;
+            call(number::LSEEK, [self.0 as usize, 0, SEEK_CUR, 0, 0, 0]).map(|end| end as u64)
+        }
     }
 
     /// Reads once, at the file's position. 0 at the end.

@@ -12,6 +12,7 @@ compile_error!(
 pub(super) mod number {
     pub(in crate::sys) const READ: usize = 0;
     pub(in crate::sys) const WRITE: usize = 1;
+    pub(in crate::sys) const LSEEK: usize = 8;
     pub(in crate::sys) const CLOSE: usize = 3;
     pub(in crate::sys) const FSTAT: usize = 5;
     pub(in crate::sys) const MMAP: usize = 9;
