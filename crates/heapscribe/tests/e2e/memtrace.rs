@@ -170,7 +170,6 @@ fn of_several_threads_no_peak_is_printed_but_in_the_report() {
     let ended = run.recorded();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("not freed: ") && !ended.stderr.contains("peak: "), "{}", ended.stderr);
-    // Times of two threads are apart by as much as was known of the clock when they were written.
     let peak = count(&Report::of(&run.trace()), &["peak", "bytes"]);
-    assert!((1 << 20..16 << 20).contains(&peak), "{peak}");
+    assert!((1 << 20..3 << 20).contains(&peak), "{peak}");
 }

@@ -102,8 +102,10 @@ pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
     }
     let mut matches = newest(all.into_iter().filter(|session| session.is_called(wanted)));
     // A program that was killed is not meant where one runs that was started in its place.
-    if matches.len() > 1 && matches.iter().any(|session| session.living_pid().is_some()) {
-        matches.retain(|session| session.living_pid().is_some());
+    if matches.len() > 1 {
+        let living = matches.iter().filter(|session| session.living_pid().is_some());
+        let living: Vec<_> = living.cloned().collect();
+        matches = if living.is_empty() { matches } else { living };
     }
     only(matches, wanted, place)
 }
